@@ -324,10 +324,8 @@ fn parameters(origins: &BTreeMap<String, Origin>, array: &Array) -> Vec<Paramete
     let all = array.parameters().into_iter();
     all.filter(|one| one.value != 0.0 || !one.is_optional)
         .map(|ArrayParameter { name, unit, value, .. }| {
-            let to_segments = array
-                .fitted
-                .as_ref()
-                .filter(|fitted| fitted.parameters.contains(&name));
+            let to_segments =
+                array.fitted.as_ref().filter(|fitted| fitted.parameters.contains(&name));
             let origin = origins.get(&format!("array.{}.{name}", array.name));
             let origin = origin.unwrap_or(&Origin::Default);
             Parameter {

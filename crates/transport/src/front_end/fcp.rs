@@ -2,8 +2,8 @@
 
 use strewn_base::state::SavedValue;
 
-use super::Turn;
 use super::solicited::SolicitedWrite;
+use super::{ToPdus, Turn};
 use crate::frames::{FCP_COMMAND_BYTES, FCP_RESPONSE_BYTES, FCP_TRANSFER_READY_BYTES};
 use crate::{Direction, PduKind, Train, TrainPart};
 
@@ -33,8 +33,17 @@ impl Default for Fcp {
     }
 }
 
-impl Fcp {
-    pub(super) fn turn(&self, direction: Direction, bytes: u64, round: u32) -> Option<Turn> {
+impl ToPdus for Fcp {
+    #[inline]
+    fn largest_bytes(&self, _direction: Direction) -> u64 {
+        self.largest_command_bytes
+    }
+
+    fn in_flight(&self, _bytes: u64) -> u32 {
+        self.commands_in_flight
+    }
+
+    fn turn(&self, direction: Direction, bytes: u64, round: u32) -> Option<Turn> {
         let one = |kind, header_bytes| TrainPart::new(kind, 1, header_bytes, 0);
         let data = |kind, bytes| TrainPart::new(kind, 1, 0, bytes);
         let command = one(PduKind::FcpCommand, FCP_COMMAND_BYTES);

@@ -2,8 +2,8 @@
 
 use strewn_base::state::SavedValue;
 
-use super::Turn;
 use super::solicited::SolicitedWrite;
+use super::{ToPdus, Turn};
 use crate::{Direction, PduKind, Train, TrainPart};
 
 /// The basic header segment (RFC 7143, 11.2).
@@ -63,6 +63,24 @@ impl Default for Iscsi {
     }
 }
 
+impl ToPdus for Iscsi {
+    #[inline]
+    fn largest_bytes(&self, _direction: Direction) -> u64 {
+        self.largest_command_bytes
+    }
+
+    fn in_flight(&self, _bytes: u64) -> u32 {
+        self.commands_in_flight
+    }
+
+    fn turn(&self, direction: Direction, bytes: u64, round: u32) -> Option<Turn> {
+        match direction {
+            Direction::Read => (round == 0).then(|| self.read(bytes)),
+            Direction::Write => self.write(bytes, round),
+        }
+    }
+}
+
 impl Iscsi {
     /// What open-iscsi proposes (its `iscsid.conf`), if the target agrees to all of it.
     #[must_use]
@@ -74,13 +92,6 @@ impl Iscsi {
             first_burst_bytes: 262_144,
             initial_r2t: false,
             ..Self::default()
-        }
-    }
-
-    pub(super) fn turn(&self, direction: Direction, bytes: u64, round: u32) -> Option<Turn> {
-        match direction {
-            Direction::Read => (round == 0).then(|| self.read(bytes)),
-            Direction::Write => self.write(bytes, round),
         }
     }
 

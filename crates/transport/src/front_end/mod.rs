@@ -12,26 +12,73 @@ pub use iscsi::Iscsi;
 pub use nfs::{Nfs, WriteStability};
 pub use smb::{Smb1, Smb2, Smb2Dialect};
 
+use direct::Direct;
 use strewn_base::state::SavedValue;
 
 use crate::exchange::{Exchange, Leg, ProcessorCosts, Round, SubRequest, SubRequestKind};
 use crate::{Direction, Train, WireCounts};
 
-/// A protocol between host and array, with its settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
-pub enum Protocol {
-    /// None: the host and the array share memory, and nothing crosses a wire.
-    Direct,
+/// How a protocol turns an operation into PDUs.
+trait ToPdus {
+    /// The largest sub-request, in bytes.
+    fn largest_bytes(&self, direction: Direction) -> u64;
+
+    /// How many sub-requests of one operation may be in progress, of `bytes` each.
+    fn in_flight(&self, bytes: u64) -> u32;
+
+    /// Round `round` of a sub-request that reads or writes; `None` if it does not have as many.
+    fn turn(&self, direction: Direction, bytes: u64, round: u32) -> Option<Turn>;
+
+    /// Whether an operation that writes ends with a commit.
+    #[inline]
+    fn commits(&self) -> bool {
+        false
+    }
+
+    /// The only round of a commit.
+    fn commit(&self) -> Option<Turn> {
+        None
+    }
+
+    /// What opening and closing a file puts on the wire; nothing for block protocols.
+    fn add_file_calls(&self, _direction: Direction, _counts: &mut WireCounts) {}
+}
+
+macro_rules! protocols {
+    ($($(#[$about:meta])* $protocol:ident,)*) => {
+        /// A protocol between host and array, with its settings.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
+        pub enum Protocol {
+            /// None: the host and the array share memory, and nothing crosses a wire.
+            Direct,
+            $($(#[$about])* $protocol($protocol),)*
+        }
+
+        macro_rules! of_protocol {
+            ($of:expr, $settings:ident => $value:expr) => {
+                match $of {
+                    Protocol::Direct => {
+                        let $settings = &Direct;
+                        $value
+                    }
+                    $(Protocol::$protocol($settings) => $value,)*
+                }
+            };
+        }
+    };
+}
+
+protocols! {
     /// SCSI over Fibre Channel.
-    Fcp(Fcp),
+    Fcp,
     /// SCSI over TCP.
-    Iscsi(Iscsi),
+    Iscsi,
     /// NFS version 3 over TCP.
-    Nfs(Nfs),
+    Nfs,
     /// SMB 1, also called CIFS, over TCP.
-    Smb1(Smb1),
+    Smb1,
     /// SMB 2 over TCP.
-    Smb2(Smb2),
+    Smb2,
 }
 
 /// A protocol, and what its PDUs cost the processors at both ends.
@@ -133,33 +180,19 @@ impl FrontEnd {
     /// The largest sub-request, in bytes: at least 1.
     #[inline]
     pub(crate) fn largest_bytes(&self, direction: Direction) -> u64 {
-        let bytes = match &self.protocol {
-            Protocol::Direct => u64::MAX,
-            Protocol::Fcp(fcp) => fcp.largest_command_bytes,
-            Protocol::Iscsi(iscsi) => iscsi.largest_command_bytes,
-            Protocol::Nfs(nfs) => nfs.largest_bytes(direction),
-            Protocol::Smb1(smb) => smb.largest_bytes(direction),
-            Protocol::Smb2(smb) => smb.largest_bytes(direction),
-        };
-        bytes.max(1)
+        of_protocol!(&self.protocol, one => one.largest_bytes(direction)).max(1)
     }
 
     /// How many sub-requests of one operation may be in progress.
     pub(crate) fn in_flight(&self, direction: Direction, bytes: u64) -> u32 {
-        match &self.protocol {
-            Protocol::Direct => u32::MAX,
-            Protocol::Fcp(fcp) => fcp.commands_in_flight,
-            Protocol::Iscsi(iscsi) => iscsi.commands_in_flight,
-            Protocol::Nfs(nfs) => nfs.slots,
-            Protocol::Smb1(smb) => smb.requests_in_flight,
-            Protocol::Smb2(smb) => smb.in_flight(bytes.min(self.largest_bytes(direction))),
-        }
+        let bytes = bytes.min(self.largest_bytes(direction));
+        of_protocol!(&self.protocol, one => one.in_flight(bytes))
     }
 
     /// Whether an operation that writes ends with a commit.
     #[inline]
     pub(crate) fn commits(&self) -> bool {
-        matches!(&self.protocol, Protocol::Nfs(nfs) if nfs.stability == WriteStability::Commit)
+        of_protocol!(&self.protocol, one => one.commits())
     }
 
     /// Round `round` of a sub-request.
@@ -170,27 +203,20 @@ impl FrontEnd {
         bytes: u64,
         round: u32,
     ) -> Option<Turn> {
-        match (&self.protocol, kind) {
-            (Protocol::Nfs(nfs), SubRequestKind::Commit) => (round == 0).then(|| nfs.commit()),
-            (_, SubRequestKind::Commit) => None,
-            (Protocol::Direct, _) => (round == 0).then(direct::turn),
-            (Protocol::Fcp(fcp), _) => fcp.turn(direction, bytes, round),
-            (Protocol::Iscsi(iscsi), _) => iscsi.turn(direction, bytes, round),
-            (Protocol::Nfs(nfs), _) => (round == 0).then(|| nfs.turn(direction, bytes)),
-            (Protocol::Smb1(smb), _) => (round == 0).then(|| smb.turn(direction, bytes)),
-            (Protocol::Smb2(smb), _) => (round == 0).then(|| smb.turn(direction, bytes)),
+        match kind {
+            SubRequestKind::Commit => {
+                of_protocol!(&self.protocol, one => one.commit()).filter(|_| round == 0)
+            }
+            SubRequestKind::Transfer => {
+                of_protocol!(&self.protocol, one => one.turn(direction, bytes, round))
+            }
         }
     }
 
-    /// What opening and closing a file puts on the wire; nothing for block protocols.
+    /// What opening and closing a file puts on the wire.
     fn file_counts(&self, direction: Direction) -> WireCounts {
         let mut counts = WireCounts::default();
-        match &self.protocol {
-            Protocol::Nfs(nfs) => nfs.add_file_calls(direction, &mut counts),
-            Protocol::Smb1(smb) => smb.add_file_calls(&mut counts),
-            Protocol::Smb2(smb) => smb.add_file_calls(&mut counts),
-            Protocol::Direct | Protocol::Fcp(_) | Protocol::Iscsi(_) => {}
-        }
+        of_protocol!(&self.protocol, one => one.add_file_calls(direction, &mut counts));
         counts
     }
 }

@@ -2,7 +2,7 @@
 
 use strewn_base::state::SavedValue;
 
-use super::Turn;
+use super::{ToPdus, Turn};
 use crate::{Direction, PduKind, Train, TrainPart, WireCounts};
 
 /// The record mark before a message on a stream (RFC 5531, 11).
@@ -75,16 +75,21 @@ impl Default for Nfs {
     }
 }
 
-impl Nfs {
-    pub(super) fn largest_bytes(&self, direction: Direction) -> u64 {
+impl ToPdus for Nfs {
+    #[inline]
+    fn largest_bytes(&self, direction: Direction) -> u64 {
         match direction {
             Direction::Read => self.read_bytes.into(),
             Direction::Write => self.write_bytes.into(),
         }
     }
 
-    pub(super) fn turn(&self, direction: Direction, bytes: u64) -> Turn {
-        match direction {
+    fn in_flight(&self, _bytes: u64) -> u32 {
+        self.slots
+    }
+
+    fn turn(&self, direction: Direction, bytes: u64, round: u32) -> Option<Turn> {
+        (round == 0).then(|| match direction {
             // READ3args: handle, offset, count. READ3resok: attributes, count, eof, length of the data.
             Direction::Read => Turn::only(
                 self.call(PduKind::NfsReadCall, 8 + 4, 0),
@@ -96,20 +101,21 @@ impl Nfs {
                 self.call(PduKind::NfsWriteCall, 8 + 4 + 4 + 4, bytes),
                 reply(PduKind::NfsWriteReply, self.wcc_bytes() + 4 + 4 + 8, 0),
             ),
-        }
+        })
     }
 
-    /// COMMIT3args: handle, offset, count. COMMIT3resok: wcc, verifier.
-    pub(super) fn commit(&self) -> Turn {
-        Turn::only(
-            self.call(PduKind::NfsCommitCall, 8 + 4, 0),
-            reply(PduKind::NfsCommitReply, self.wcc_bytes() + 8, 0),
-        )
+    #[inline]
+    fn commits(&self) -> bool {
+        self.stability == WriteStability::Commit
+    }
+
+    fn commit(&self) -> Option<Turn> {
+        Some(self.commit_call())
     }
 
     /// LOOKUP and ACCESS before a file is read. Before it is written: a LOOKUP that finds nothing, and an unchecked
     /// CREATE with a mode and a size; behind it a COMMIT, if writes are unstable and nothing else commits them.
-    pub(super) fn add_file_calls(&self, direction: Direction, counts: &mut WireCounts) {
+    fn add_file_calls(&self, direction: Direction, counts: &mut WireCounts) {
         let handle_bytes = 4 + self.file_handle_bytes.next_multiple_of(4);
         let name_bytes = 4 + self.file_name_bytes.next_multiple_of(4);
         let mut add = |call_bytes, reply_bytes| {
@@ -129,12 +135,22 @@ impl Nfs {
                     4 + handle_bytes + self.post_op_bytes() + self.wcc_bytes(),
                 );
                 if self.stability == WriteStability::CommitOnClose {
-                    let commit = self.commit();
+                    let commit = self.commit_call();
                     counts.add_train(&commit.to_target);
                     counts.add_train(&commit.to_host);
                 }
             }
         }
+    }
+}
+
+impl Nfs {
+    /// COMMIT3args: handle, offset, count. COMMIT3resok: wcc, verifier.
+    fn commit_call(&self) -> Turn {
+        Turn::only(
+            self.call(PduKind::NfsCommitCall, 8 + 4, 0),
+            reply(PduKind::NfsCommitReply, self.wcc_bytes() + 8, 0),
+        )
     }
 
     /// Bytes of `post_op_attr`.

@@ -2,7 +2,7 @@
 
 use strewn_base::state::SavedValue;
 
-use super::Turn;
+use super::{ToPdus, Turn};
 use crate::{Direction, PduKind, Train, TrainPart, WireCounts};
 
 /// The header before each message on TCP: the NetBIOS session service's (RFC 1002, 4.3.1), or direct TCP's, which has
@@ -39,8 +39,9 @@ impl Default for Smb1 {
     }
 }
 
-impl Smb1 {
-    pub(super) fn largest_bytes(&self, direction: Direction) -> u64 {
+impl ToPdus for Smb1 {
+    #[inline]
+    fn largest_bytes(&self, direction: Direction) -> u64 {
         let bytes = match direction {
             Direction::Read => self.read_bytes,
             Direction::Write => self.write_bytes,
@@ -48,9 +49,13 @@ impl Smb1 {
         bytes.min(SMB1_LARGEST_BYTES).into()
     }
 
-    pub(super) fn turn(&self, direction: Direction, bytes: u64) -> Turn {
+    fn in_flight(&self, _bytes: u64) -> u32 {
+        self.requests_in_flight
+    }
+
+    fn turn(&self, direction: Direction, bytes: u64, round: u32) -> Option<Turn> {
         // A word count, the words, a byte count; before data, a byte of padding.
-        match direction {
+        (round == 0).then(|| match direction {
             Direction::Read => Turn::only(
                 smb1(PduKind::Smb1ReadRequest, 12, 0, 0),
                 smb1(PduKind::Smb1ReadResponse, 12, 1, bytes),
@@ -59,11 +64,11 @@ impl Smb1 {
                 smb1(PduKind::Smb1WriteRequest, 14, 1, bytes),
                 smb1(PduKind::Smb1WriteResponse, 6, 0, 0),
             ),
-        }
+        })
     }
 
     /// NT_CREATE_ANDX (\[MS-CIFS\] 2.2.4.64) and CLOSE (2.2.4.5).
-    pub(super) fn add_file_calls(&self, counts: &mut WireCounts) {
+    fn add_file_calls(&self, _direction: Direction, counts: &mut WireCounts) {
         counts.add_train(&smb1(PduKind::FileCall, 24, 1 + self.file_name_bytes, 0));
         counts.add_train(&smb1(PduKind::FileReply, 34, 0, 0));
         counts.add_train(&smb1(PduKind::FileCall, 3, 0, 0));
@@ -119,8 +124,11 @@ impl Smb2 {
     pub fn credit_charge(bytes: u64) -> u64 {
         bytes.saturating_sub(1) / CREDIT_BYTES + 1
     }
+}
 
-    pub(super) fn largest_bytes(&self, direction: Direction) -> u64 {
+impl ToPdus for Smb2 {
+    #[inline]
+    fn largest_bytes(&self, direction: Direction) -> u64 {
         let bytes = u64::from(match direction {
             Direction::Read => self.read_bytes,
             Direction::Write => self.write_bytes,
@@ -132,12 +140,12 @@ impl Smb2 {
     }
 
     /// Requests of `bytes` each that the credits allow.
-    pub(super) fn in_flight(&self, bytes: u64) -> u32 {
+    fn in_flight(&self, bytes: u64) -> u32 {
         (u64::from(self.credits) / Self::credit_charge(bytes)) as u32
     }
 
-    pub(super) fn turn(&self, direction: Direction, bytes: u64) -> Turn {
-        match direction {
+    fn turn(&self, direction: Direction, bytes: u64, round: u32) -> Option<Turn> {
+        (round == 0).then(|| match direction {
             // 2.2.19: 48 bytes, and a buffer of at least 1. 2.2.20: 16 bytes, and the data.
             Direction::Read => Turn::only(
                 smb2(PduKind::Smb2ReadRequest, 48 + 1, 0),
@@ -148,11 +156,11 @@ impl Smb2 {
                 smb2(PduKind::Smb2WriteRequest, 48, bytes),
                 smb2(PduKind::Smb2WriteResponse, 16, 0),
             ),
-        }
+        })
     }
 
     /// CREATE (2.2.13, 2.2.14) without create contexts, and CLOSE (2.2.15, 2.2.16).
-    pub(super) fn add_file_calls(&self, counts: &mut WireCounts) {
+    fn add_file_calls(&self, _direction: Direction, counts: &mut WireCounts) {
         counts.add_train(&smb2(PduKind::FileCall, 56 + self.file_name_bytes, 0));
         counts.add_train(&smb2(PduKind::FileReply, 88, 0));
         counts.add_train(&smb2(PduKind::FileCall, 24, 0));
