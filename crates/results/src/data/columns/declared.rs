@@ -142,6 +142,15 @@ columns! {
     count("consistency_points", field!(consistency_points?.count));
     /// consistency points that began the moment the previous one ended
     count("back_to_back_consistency_points", field!(consistency_points?.back_to_back));
+    /// consistency points that began the moment the previous one ended, % of all
+    percent("back_to_back_percent", computed(|at| {
+        let points = at.segment.consistency_points.filter(|points| points.count > 0)?;
+        Some(100.0 * points.back_to_back as f64 / points.count as f64)
+    }))
+        .headed("back to\nback\nCPs %", "back-to-back CPs %").on(&[Array, Compare]).unlisted()
+        .figure("back_to_back_percent", Weighted(|at| {
+            at.segment.consistency_points.map_or(0.0, |points| points.count as f64)
+        }));
     /// blocks of 4 KiB that a consistency point wrote, mean
     number("blocks_per_consistency_point", Unit::None, field!(consistency_points?.blocks_per_cp));
     /// stripes that consistency points wrote in full, %
