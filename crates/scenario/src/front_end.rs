@@ -233,7 +233,7 @@ impl Table for FrontEnd {
             .unless_default(),
             &mut self.host_receives,
         );
-        protocol::of_protocols(f, &mut self.protocol, &mut self.transport, &ProtocolName::ALL);
+        protocol::of_protocols(f, &mut self.protocol, &mut self.transport, ProtocolName::ALL);
         f.table(
             table(
                 protocol::ROUTER,

@@ -9,73 +9,104 @@ use strewn_transport::{
 };
 
 use crate::fields::{
-    Around, Fields, Limit, Multiple, Section, Table, Words, choice, count, flag, size, table, time,
+    Around, Field, Fields, Limit, Multiple, Section, Table, Words, choice, count, flag, size,
+    table, time,
 };
 use crate::quantity::Bytes;
 
-/// A protocol, without its settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ProtocolName {
-    Fcp,
-    Iscsi,
-    Nfs,
-    Smb1,
-    Smb2,
-}
-
-impl Words for ProtocolName {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("fcp", Self::Fcp),
-        ("iscsi", Self::Iscsi),
-        ("nfs", Self::Nfs),
-        ("smb1", Self::Smb1),
-        ("smb2", Self::Smb2),
-    ];
-}
-
-impl ProtocolName {
-    pub(crate) const ALL: [Self; 5] = [Self::Fcp, Self::Iscsi, Self::Nfs, Self::Smb1, Self::Smb2];
-
-    /// Returns the name of a protocol. A front end of a scenario has wires, and so one of these.
-    pub(crate) const fn of(protocol: &Protocol) -> Self {
-        match protocol {
-            Protocol::Direct | Protocol::Iscsi(_) => Self::Iscsi,
-            Protocol::Fcp(_) => Self::Fcp,
-            Protocol::Nfs(_) => Self::Nfs,
-            Protocol::Smb1(_) => Self::Smb1,
-            Protocol::Smb2(_) => Self::Smb2,
-        }
-    }
-
-    /// Returns the protocol with its defaults.
-    pub(crate) fn protocol(self) -> Protocol {
-        match self {
-            Self::Fcp => Protocol::Fcp(Fcp::default()),
-            Self::Iscsi => Protocol::Iscsi(Iscsi::default()),
-            Self::Nfs => Protocol::Nfs(Nfs::default()),
-            Self::Smb1 => Protocol::Smb1(Smb1::default()),
-            Self::Smb2 => Protocol::Smb2(Smb2::default()),
-        }
-    }
-
+/// What a front end must know of a protocol, beside its settings.
+trait Settings: Table {
     /// Returns what carries the protocol unless a scenario says more.
-    pub(crate) fn transport(self) -> Transport {
-        match self {
-            Self::Fcp => Transport::FibreChannel(FibreChannelSettings::default()),
-            _ => Transport::Tcp(TcpSettings::default()),
-        }
+    fn transport() -> Transport {
+        Transport::Tcp(TcpSettings::default())
     }
 
-    /// Returns the key of the protocol's table, which is the word for it, and what the table has.
-    const fn key(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Fcp => ("fcp", "Settings of FCP."),
-            Self::Iscsi => {
-                ("iscsi", "Settings of iSCSI: the keys of its login (RFC 7143, section 13).")
+    /// Goes over the protocol's table.
+    fn part(&mut self, f: &mut Fields<'_>, field: Field, _transport: &mut Transport)
+    where
+        Self: Sized,
+    {
+        f.part(field, self);
+    }
+}
+
+macro_rules! protocols {
+    ($($protocol:ident, $key:literal, $help:literal;)*) => {
+        /// A protocol, without its settings.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum ProtocolName {
+            $($protocol,)*
+        }
+
+        /// The key of a protocol's table is the word for it.
+        impl Words for ProtocolName {
+            const WORDS: &'static [(&'static str, Self)] = &[$(($key, Self::$protocol),)*];
+        }
+
+        impl ProtocolName {
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$protocol,)*];
+
+            /// Returns the name of a protocol. A front end of a scenario has wires, and so one of these.
+            pub(crate) const fn of(protocol: &Protocol) -> Self {
+                match protocol {
+                    Protocol::Direct => Self::Iscsi,
+                    $(Protocol::$protocol(_) => Self::$protocol,)*
+                }
             }
-            Self::Nfs => ("nfs", "Settings of NFS version 3."),
-            Self::Smb1 => ("smb1", "Settings of SMB 1."),
-            Self::Smb2 => ("smb2", "Settings of SMB 2."),
+
+            /// Returns the protocol with its defaults.
+            pub(crate) fn protocol(self) -> Protocol {
+                match self {
+                    $(Self::$protocol => Protocol::$protocol($protocol::default()),)*
+                }
+            }
+
+            /// Returns what carries the protocol unless a scenario says more.
+            pub(crate) fn transport(self) -> Transport {
+                match self {
+                    $(Self::$protocol => $protocol::transport(),)*
+                }
+            }
+
+            /// Returns what its table has.
+            const fn help(self) -> &'static str {
+                match self {
+                    $(Self::$protocol => $help,)*
+                }
+            }
+        }
+
+        fn of_protocol(f: &mut Fields<'_>, field: Field, protocol: &mut Protocol, transport: &mut Transport) {
+            match protocol {
+                Protocol::Direct => {}
+                $(Protocol::$protocol(settings) => settings.part(f, field, transport),)*
+            }
+        }
+    };
+}
+
+protocols! {
+    Fcp, "fcp", "Settings of FCP.";
+    Iscsi, "iscsi", "Settings of iSCSI: the keys of its login (RFC 7143, section 13).";
+    Nfs, "nfs", "Settings of NFS version 3.";
+    Smb1, "smb1", "Settings of SMB 1.";
+    Smb2, "smb2", "Settings of SMB 2.";
+}
+
+impl Settings for Iscsi {}
+impl Settings for Nfs {}
+impl Settings for Smb1 {}
+impl Settings for Smb2 {}
+
+/// FCP has the settings of its transport in its own table.
+impl Settings for Fcp {
+    fn transport() -> Transport {
+        Transport::FibreChannel(FibreChannelSettings::default())
+    }
+
+    fn part(&mut self, f: &mut Fields<'_>, field: Field, transport: &mut Transport) {
+        if let Transport::FibreChannel(carrier) = transport {
+            f.part(field, &mut FcpAndCarrier { fcp: self, carrier });
         }
     }
 }
@@ -153,12 +184,12 @@ pub(crate) fn of_protocols(
 ) {
     let own = ProtocolName::of(protocol);
     for name in known {
-        let (key, help) = name.key();
+        let (key, help) = (name.word(), name.help());
         if f.describes() {
             let (mut protocol, mut transport) = (name.protocol(), name.transport());
-            of_protocol(f, key, help, &mut protocol, &mut transport);
+            of_protocol(f, table(key, help), &mut protocol, &mut transport);
         } else if *name == own && f.is_right("protocol") {
-            of_protocol(f, key, help, protocol, transport);
+            of_protocol(f, table(key, help), protocol, transport);
         } else if f.is_right("protocol") {
             let message = format!("the protocol is `{}`", own.word());
             let help = format!("leave the table out, or give protocol = \"{key}\"");
@@ -186,27 +217,7 @@ pub(crate) fn of_protocols(
     }
 }
 
-fn of_protocol(
-    f: &mut Fields<'_>,
-    key: &'static str,
-    help: &'static str,
-    protocol: &mut Protocol,
-    transport: &mut Transport,
-) {
-    let field = table(key, help);
-    match (protocol, transport) {
-        (Protocol::Fcp(fcp), Transport::FibreChannel(carrier)) => {
-            f.part(field, &mut FcpAndCarrier { fcp, carrier });
-        }
-        (Protocol::Iscsi(iscsi), _) => f.part(field, iscsi),
-        (Protocol::Nfs(nfs), _) => f.part(field, nfs),
-        (Protocol::Smb1(smb), _) => f.part(field, smb),
-        (Protocol::Smb2(smb), _) => f.part(field, smb),
-        _ => {}
-    }
-}
-
-/// FCP has the settings of its transport in its own table.
+/// Settings of FCP, with those of its transport.
 struct FcpAndCarrier<'p> {
     fcp: &'p mut Fcp,
     carrier: &'p mut FibreChannelSettings,
@@ -214,7 +225,24 @@ struct FcpAndCarrier<'p> {
 
 impl Table for FcpAndCarrier<'_> {
     fn fields(&mut self, f: &mut Fields<'_>) {
-        let Fcp { largest_command_bytes, largest_burst_bytes, commands_in_flight } = &mut *self.fcp;
+        self.fcp.fields(f);
+        let FibreChannelSettings { retry_timeout_ns } = &mut *self.carrier;
+        f.value(
+            time(
+                "retry_timeout",
+                "After a frame was lost, the initiator starts the operation again this much \
+                 later: 1 ms to 1 h.",
+            )
+            .within(TIMEOUTS)
+            .present("chosen"),
+            retry_timeout_ns,
+        );
+    }
+}
+
+impl Table for Fcp {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        let Fcp { largest_command_bytes, largest_burst_bytes, commands_in_flight } = self;
         f.value(
             size("largest_command", "Largest data of a command, whole sectors up to 16 MiB.")
                 .sized(COMMAND_BYTES, Multiple::Sector)
@@ -236,17 +264,6 @@ impl Table for FcpAndCarrier<'_> {
                 .within(IN_FLIGHT)
                 .present("chosen"),
             commands_in_flight,
-        );
-        let FibreChannelSettings { retry_timeout_ns } = &mut *self.carrier;
-        f.value(
-            time(
-                "retry_timeout",
-                "After a frame was lost, the initiator starts the operation again this much \
-                 later: 1 ms to 1 h.",
-            )
-            .within(TIMEOUTS)
-            .present("chosen"),
-            retry_timeout_ns,
         );
     }
 }
