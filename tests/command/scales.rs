@@ -252,8 +252,8 @@ fn random_reads_among_those_of_streams_are_named_where_they_cost() {
                 [[workload.access]]\nbytes = \"64 KiB\"\npercent = 100\nread_percent = 100\nrandom_percent = 0\n[[array]]";
     let both = random.replace("[[array]]", scan);
     let small = at_scale(&both, 64);
-    // The second sentence is about segments of VRAID.
-    let [said, _] = small.out_of_proportion() else { panic!("{:?}", small.out_of_proportion()) };
+    // The first sentence is about segments of VRAID.
+    let [_, said] = small.out_of_proportion() else { panic!("{:?}", small.out_of_proportion()) };
     assert!(
         said.contains("16 streams may cover 25 % of the file here, 0.39 % at full scale"),
         "{said}"
