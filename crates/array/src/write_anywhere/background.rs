@@ -16,9 +16,6 @@ use super::placement::MetadataSet;
 use super::tag::{Owner, TagFields};
 use super::{Run, WriteAnywhere};
 
-/// Most map blocks that a scan has on their way. It skips its turns while they are.
-const SCAN_READS_IN_FLIGHT: u32 = 8;
-
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// What an array is to do in the background.
@@ -41,11 +38,13 @@ pub struct BackgroundScan {
     pub begins_ns: u64,
     /// When it ends; `u64::MAX` if it never does.
     pub ends_ns: u64,
+    /// Most blocks that it has on their way, at least one. It skips its turns while they are.
+    pub reads_in_flight: u32,
 }
 
 impl Default for BackgroundScan {
     fn default() -> Self {
-        Self { blocks_per_second: 1, begins_ns: 0, ends_ns: u64::MAX }
+        Self { blocks_per_second: 1, begins_ns: 0, ends_ns: u64::MAX, reads_in_flight: 8 }
     }
 }
 
@@ -161,13 +160,13 @@ impl<P: Payload> WriteAnywhere<P> {
         let maps = self.keys.maps();
         let scan = self.background.as_mut().and_then(|background| background.scan.as_mut());
         let Some(scan) = scan.filter(|scan| now_ns >= scan.due_ns) else { return };
-        let BackgroundScan { blocks_per_second, ends_ns, .. } = scan.settings;
+        let BackgroundScan { blocks_per_second, ends_ns, reads_in_flight, .. } = scan.settings;
         if now_ns >= ends_ns {
             scan.due_ns = u64::MAX;
             return;
         }
         scan.due_ns = now_ns + NS_PER_S / u64::from(blocks_per_second);
-        if scan.in_flight >= SCAN_READS_IN_FLIGHT {
+        if scan.in_flight >= reads_in_flight {
             return;
         }
         // Blocks that were never written have nothing to read.

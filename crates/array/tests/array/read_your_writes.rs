@@ -128,6 +128,7 @@ proptest! {
             blocks_per_second,
             begins_ns: 5_000_000,
             ends_ns: 60_000_000,
+            ..BackgroundScan::default()
         });
         let work = BackgroundWork { reclaim_interval_ns, scan };
         let with = |array: WriteAnywhere<Bytes>| {

@@ -139,8 +139,12 @@ fn every_scenario() -> Vec<Scenario> {
     };
     layout.read_through_blocks = 126;
     layout.background.reclaim_interval_ns = 300_000_000_001;
-    layout.background.scan =
-        Some(BackgroundScan { blocks_per_second: 17, begins_ns: 3, ends_ns: 5 });
+    layout.background.scan = Some(BackgroundScan {
+        blocks_per_second: 17,
+        begins_ns: 3,
+        ends_ns: 5,
+        ..BackgroundScan::default()
+    });
     let processor = &mut full.arrays[0].processor;
     processor.allocated_block_ns = 1.0;
     processor.freed_block_ns = 2.0;

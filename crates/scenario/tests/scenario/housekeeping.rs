@@ -53,6 +53,7 @@ fn times_are_scaled_and_rates_are_not() {
         blocks_per_second: 40,
         begins_ns: 10 * SECOND_NS,
         ends_ns: 150 * SECOND_NS,
+        ..BackgroundScan::default()
     };
     assert_eq!(layout.background.scan, Some(scan));
     let line = "interval of reclamation of anywhere 5 min -> 37.5 s";
@@ -111,6 +112,7 @@ fn they_are_set_by_name() {
         ("anywhere.freed_block", "1 us"),
         ("anywhere.read_through_blocks", "16"),
         ("anywhere.background_scan.blocks_per_second", "100"),
+        ("anywhere.background_scan.reads_in_flight", "3"),
         ("anywhere.reclaim_interval", "300 s"),
         ("inplace.parity_per_kib", "0.5 us"),
     ]
@@ -119,7 +121,8 @@ fn they_are_set_by_name() {
     assert_eq!(set.arrays[0].processor.freed_block_ns, 1_000.0);
     assert_eq!(set.arrays[1].processor.parity_per_kib_ns, 500.0);
     assert_eq!(layout(&set).read_through_blocks, 16);
-    assert_eq!(layout(&set).background.scan.unwrap().ends_ns, u64::MAX);
+    let scan = layout(&set).background.scan.unwrap();
+    assert_eq!((scan.ends_ns, scan.reads_in_flight), (u64::MAX, 3));
 }
 
 #[test]

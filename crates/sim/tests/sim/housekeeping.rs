@@ -134,7 +134,12 @@ fn parity_of_full_stripes_costs_what_is_xored_into_it() {
 
 #[test]
 fn scans_and_paced_frees_obey_the_laws() {
-    let scan = BackgroundScan { blocks_per_second: 500, begins_ns: 0, ends_ns: 7 * SECOND_NS };
+    let scan = BackgroundScan {
+        blocks_per_second: 500,
+        begins_ns: 0,
+        ends_ns: 7 * SECOND_NS,
+        ..BackgroundScan::default()
+    };
     let work = BackgroundWork { reclaim_interval_ns: SECOND_NS, scan: Some(scan) };
     let array = write_anywhere(ProcessorCosts { write_back: WRITE_BACK, ..COSTS });
     let array = array.with_background(work).with_read_gap_aggregation(8);

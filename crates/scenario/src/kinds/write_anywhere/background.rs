@@ -5,9 +5,8 @@ use strewn_array::write_anywhere::BackgroundScan;
 use crate::fields::{Around, Fields, Limit, Scales, Section, Table, count, time};
 use crate::quantity::Nanoseconds;
 
-/// Most map blocks in a second. A scan has eight reads out at most; at a rate that no drive can follow, all eight may
-/// wait at one of them, whose scheduler then finds something nearer than a host's command for as long as the scan goes
-/// on.
+/// Most map blocks in a second. At a rate that no drive can follow, all reads of a scan may wait at one of them, whose
+/// scheduler then finds something nearer than a host's command for as long as the scan goes on.
 const MOST_PER_SECOND: u64 = 10_000;
 
 impl Table for BackgroundScan {
@@ -29,6 +28,16 @@ impl Table for BackgroundScan {
                 .positive()
                 .scales(Scales::Whole, "end of the background scan of {}"),
             &mut Limit(&mut self.ends_ns),
+        );
+        f.value(
+            count(
+                "reads_in_flight",
+                "Most reads that it has out. It skips its turns while they are.",
+            )
+            .at_most(64)
+            .chosen("8")
+            .unless_default(),
+            &mut self.reads_in_flight,
         );
     }
 
