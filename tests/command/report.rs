@@ -173,6 +173,12 @@ fn columns_are_chosen_by_their_names_and_as_figures() {
     folder.strewn(&["report", "out", "--format", "md"]).succeeded();
     let tables = folder.read("out/segments.md");
     assert!(tables.starts_with("## anywhere\n\n| segment |"), "{tables}");
+    // Each once, however it is called, since readers look columns up by name.
+    let twice = "iops, array,host_ops_per_s,segment";
+    folder.strewn(&["report", "out", "--columns", twice]).succeeded();
+    assert!(
+        folder.read("out/segments.csv").starts_with("array,segment,host_ops_per_s\r\nanywhere,1,")
+    );
     folder.strewn(&["report", "out", "--columns", "none"]).refused(&["--list-columns"]);
     folder.strewn(&["run", "small.toml", "--columns", "iops"]).refused(&["--out DIR"]);
     let listed = folder.strewn(&["report", "--list-columns"]).succeeded();

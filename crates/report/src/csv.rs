@@ -1,6 +1,6 @@
 //! The table of segments in files: as comma-separated values, for spreadsheets and plotting tools, and as Markdown.
 
-use crate::columns::{Columns, SegmentRow, declared, segment_columns, write_csv};
+use crate::columns::{Columns, SegmentRow, segment_columns, with_chosen, write_csv};
 use crate::segments_table;
 use std::io::Write;
 use strewn_results::{Column, Results, ResultsError};
@@ -27,7 +27,7 @@ pub fn write_segments_csv(
 pub fn segments_markdown(results: &Results, chosen: &[&'static Column]) -> String {
     if !chosen.is_empty() {
         let rows: Vec<SegmentRow<'_>> = SegmentRow::all(results).collect();
-        return Columns::new().all(declared!["array", "segment"]).all(chosen).markdown(&rows);
+        return Columns::new().all(&with_chosen(chosen)).markdown(&rows);
     }
     let tables = results.arrays.iter().map(|array| {
         let rows: Vec<SegmentRow<'_>> = SegmentRow::of(results, array).collect();

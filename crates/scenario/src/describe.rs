@@ -24,8 +24,11 @@ from the declarations that the reader has. `strewn schema` writes them as a JSON
   the setting, there is nothing in its place. The last column says where a default comes from;
   [model.md](model.md#constants) has the sources of the published arrays' constants in full.
 - **Use.** *fit*: `strewn calibrate` may set it. *scale*: a run at 1/N divides it by N; *root*: by the whole part of the
-  square root of N. *form*: the [page in a browser](playground.md) has a control for it. Every setting can be set by
-  name (`--set`), and be an axis of a [study](studies.md).
+  square root of N. *form*: the [page in a browser](playground.md) has a control for it.
+- **Setting by name.** `--set` and axes of [studies](studies.md) take what `--explain` lists, and options that are off
+  of an array's layout and of workloads. Whatever else, such as a second controller, is written into the file.
+- **Further rules.** *takes* is what a value must be by itself. What depends on other settings, such as a power of two
+  that is at most another setting, is in its error, with the values that are allowed.
 ";
 
 /// Returns the reference of all settings as Markdown.

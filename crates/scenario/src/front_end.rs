@@ -7,6 +7,7 @@ use crate::fields::{
 };
 use crate::host::Host;
 use crate::machine::{self, Link};
+use crate::processor::MOST_CORES;
 use crate::protocol::{self, ProtocolName};
 
 /// How hosts reach an array. Without one they share memory with it, and nothing crosses a wire.
@@ -129,6 +130,9 @@ impl Default for FrontEnd {
     }
 }
 
+/// Connections of a front end: more than any initiator opens, and each takes memory.
+const MOST_CONNECTIONS: u64 = 65_535;
+
 /// What the settings of a front end mean on either side of a gateway.
 pub(crate) struct Sides {
     pub(crate) host_cores: &'static str,
@@ -176,10 +180,12 @@ impl FrontEnd {
             &mut self.switch_forwarding,
         );
         f.value(
-            count("connections", "Connections that operations use in turn.").chosen("1"),
+            count("connections", "Connections that operations use in turn.")
+                .at_most(MOST_CONNECTIONS)
+                .chosen("1"),
             &mut self.connections,
         );
-        let host_cores = count("host_cores", sides.host_cores).chosen("1");
+        let host_cores = count("host_cores", sides.host_cores).at_most(MOST_CORES).chosen("1");
         f.value(host_cores.listed(!f.context.hosts_are_named), &mut self.host_cores);
         f.value(cost("host_pdu", sides.host_pdu).default("\"0 s\"", FREE), &mut self.host_pdu_ns);
         let host = ["host_per_kib", "host_read_per_kib", "host_write_per_kib"];

@@ -8,6 +8,7 @@ use crate::fields::{Fields, Section, Table, Text, Words, choice, count, list_of,
 use crate::front_end::{FrontEnd, Sides};
 use crate::host::Host;
 use crate::page_cache::{CacheWrites, PageCache};
+use crate::processor::MOST_CORES;
 use crate::protocol::{self, ProtocolName};
 use crate::setting_value::SettingValue;
 
@@ -46,7 +47,9 @@ impl Default for Gateway {
 impl Table for Gateway {
     fn fields(&mut self, f: &mut Fields<'_>) {
         f.value(
-            count("cores", "Cores of the gateway for what the protocol costs it.").chosen("1"),
+            count("cores", "Cores of the gateway for what the protocol costs it.")
+                .at_most(MOST_CORES)
+                .chosen("1"),
             &mut self.cores,
         );
         for key in OTHERS {

@@ -1,6 +1,7 @@
 //! Hosts by name.
 
 use crate::fields::{Fields, Table, count, list_of, name};
+use crate::processor::MOST_CORES;
 use crate::workload::Workload;
 
 /// A host. A scenario that names none has one.
@@ -48,7 +49,9 @@ impl Table for Host {
             &mut self.path,
         );
         f.value(
-            count("cores", "Its cores for what a front end costs it.").chosen("1"),
+            count("cores", "Its cores for what a front end costs it.")
+                .at_most(MOST_CORES)
+                .chosen("1"),
             &mut self.cores,
         );
     }

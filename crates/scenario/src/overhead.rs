@@ -101,7 +101,7 @@ impl Table for OverheadConfiguration {
         );
         f.value(
             flag("used_by_results", "Whether the other tables use this configuration.")
-                .default("false", "none is"),
+                .default("false", ""),
             &mut self.used_by_results,
         );
     }

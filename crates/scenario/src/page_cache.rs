@@ -135,7 +135,7 @@ impl Table for CacheWrites {
         f.value(
             choice::<When>(
                 "writes",
-                "Later, by the rules of Linux, or at once, and the application waits.",
+                "When the array gets a write: behind, later, by the rules of Linux; through, at once, and the application waits.",
             )
             .default("\"behind\"", "Linux"),
             &mut when,

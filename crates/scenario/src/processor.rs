@@ -55,7 +55,7 @@ pub enum ProcessorWork {
 }
 
 /// Most cores of a controller.
-const MOST_CORES: u64 = 1_024;
+pub(crate) const MOST_CORES: u64 = 1_024;
 
 impl Words for ProcessorWork {
     const WORDS: &'static [(&'static str, Self)] = &[
@@ -219,7 +219,7 @@ static SERIAL_DOMAINS: Own = Own {
     read: serial_domains,
     schema: r#""type": "array", "items": { "type": "array", "minItems": 1, "items": { "enum": ["operations", "commands",
         "network", "allocation", "frees", "parity", "scans"] } }"#,
-    takes: "lists of work",
+    takes: "lists of operations, commands, network, allocation, frees, parity, scans",
 };
 
 impl Slot for Vec<Vec<ProcessorWork>> {

@@ -114,8 +114,9 @@ impl Settings for Fcp {
 /// The key of the table of a router's settings.
 pub(crate) const ROUTER: &str = "router";
 
-/// Lengths that RFC 7143, section 13, allows for data segments and bursts, in bytes.
-const ISCSI_LENGTHS: RangeInclusive<u64> = 512..=(1 << 24) - 1;
+/// Lengths that RFC 7143, section 13, allows for data segments and bursts, in bytes: up to 2^24 - 1, and PDUs are padded
+/// to 4 bytes.
+const ISCSI_LENGTHS: RangeInclusive<u64> = 512..=(1 << 24) - 4;
 /// Data of a SCSI command: 16 MiB is more than any initiator of a disk sends at once.
 const COMMAND_BYTES: RangeInclusive<u64> = 512..=16 << 20;
 /// Data of a READ or WRITE of NFS. Linux offers up to 1 MiB, other servers more.
@@ -511,8 +512,8 @@ impl Table for Smb2 {
         f.value(
             choice::<Smb2Dialect>(
                 "dialect",
-                "The version: 2.0.2 reads and writes at most 64 KiB, 2.1 and later take \
-                 several credits for more.",
+                "The version: 2.0.2 reads and writes at most 64 KiB, 2.1 takes several \
+                 credits for more.",
             )
             .present("chosen, as clients and filers of the time had it"),
             dialect,

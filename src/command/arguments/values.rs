@@ -85,7 +85,7 @@ pub(super) fn speed_up(text: &str) -> Result<SpeedUp, String> {
 }
 
 pub(super) fn column(name: &str) -> Result<&'static Column, String> {
-    Column::named(name)
+    Column::named(name.trim())
         .ok_or_else(|| "no such column; strewn report --list-columns lists them".to_owned())
 }
 

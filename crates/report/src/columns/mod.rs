@@ -13,7 +13,7 @@ use strewn_results::ArrayResults;
 pub(crate) use cell::{Cell, Figure};
 pub(crate) use file::{FileColumn, csv_text, write_csv};
 pub(crate) use markdown::escaped;
-pub(crate) use segments::{SegmentRow, declared, figure, segment_columns};
+pub(crate) use segments::{SegmentRow, declared, figure, segment_columns, with_chosen};
 
 /// A table under construction: its columns, left to right.
 pub(crate) struct Columns<'a, Row>(Vec<Column<'a, Row>>);

@@ -133,7 +133,7 @@ impl<'a> Columns<'a, SegmentRow<'a>> {
 /// groups that the results have, group by group.
 pub(crate) fn segment_columns(results: &Results, chosen: &[&'static Column]) -> Vec<FileColumn> {
     if !chosen.is_empty() {
-        return file_columns(results, &[declared!["array", "segment"], chosen].concat());
+        return file_columns(results, &with_chosen(chosen));
     }
     let is_there = |column: &&Column| {
         column.is_in_files && results.arrays.iter().any(|array| column.group.is_in(array))
@@ -142,6 +142,18 @@ pub(crate) fn segment_columns(results: &Results, chosen: &[&'static Column]) -> 
     // Those that only some runs have come last.
     columns.sort_by_key(|column| column.group);
     file_columns(results, &columns)
+}
+
+/// Returns the columns of a table of chosen ones: array, segment and these, each once, since readers of files look columns
+/// up by name.
+pub(crate) fn with_chosen(chosen: &[&'static Column]) -> Vec<&'static Column> {
+    let mut columns = declared!["array", "segment"].to_vec();
+    for column in chosen {
+        if columns.iter().all(|other| other.key != column.key) {
+            columns.push(column);
+        }
+    }
+    columns
 }
 
 fn file_columns(results: &Results, columns: &[&Column]) -> Vec<FileColumn> {

@@ -53,7 +53,12 @@ pub fn compare_runs(runs: &[(String, &Results)]) -> Result<RunsComparison, Compa
         let all: Vec<String> = runs
             .iter()
             .map(|(run, results)| {
-                let names: Vec<&str> = results.arrays.iter().map(|array| &*array.name).collect();
+                let quoted = |name: &str| match name.contains(',') {
+                    true => format!("\"{name}\""),
+                    false => name.to_owned(),
+                };
+                let names: Vec<String> =
+                    results.arrays.iter().map(|array| quoted(&array.name)).collect();
                 format!("{run} has {}", names.join(", "))
             })
             .collect();

@@ -2,6 +2,7 @@
 
 use crate::fields::field::{Absence, Field, Scales};
 use crate::fields::kind::Kind;
+use crate::fields::schema::json_of;
 use crate::fields::slot::Slot;
 use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
 use crate::quantity::{Bytes, Nanoseconds};
@@ -46,10 +47,11 @@ impl Writer {
         let path =
             if path.is_empty() { field.key.to_owned() } else { format!("{path}.{}", field.key) };
         let header = if is_list { format!("`[[{path}]]`") } else { format!("`[{path}]`") };
-        let about = [field.either.unwrap_or(field.help), field.each].join(" ");
+        let about = if field.help.is_empty() { field.each } else { field.help };
         let known =
             self.written.iter().find(|(key, help, _)| *key == field.key && *help == field.help);
         match known.map(|(.., header)| header.clone()) {
+            Some(other) if other == header => {}
             Some(other) if !field.help.is_empty() && !is_list => {
                 let about = format!("{} The settings are those of {other}.", about.trim());
                 self.text.push_str(&format!("\n## {header}\n\n{}\n", in_lines(&about)));
@@ -82,15 +84,16 @@ fn in_lines(paragraph: &str) -> String {
 
 impl Visitor for Writer {
     fn value(&mut self, field: &Field, slot: &mut dyn Slot) {
-        let present =
-            || slot.get().map_or_else(String::new, |value| field.kind.written(value).to_string());
         let default = match &field.absence {
             Absence::None => "*none*".to_owned(),
             Absence::Required(_) => "*required*".to_owned(),
             Absence::RequiredUnless(_) => "*required unless*".to_owned(),
             Absence::Default(text) | Absence::OfKind(text) => format!("`{text}`"),
-            Absence::Present => format!("`{}`", present()),
-            Absence::Inherited => "that of the first, or as the text says".to_owned(),
+            Absence::Present => slot.get().map_or_else(
+                || "*none*".to_owned(),
+                |value| format!("`{}`", json_of(field.kind.written(value))),
+            ),
+            Absence::Inherited => "as the first has it, or as *means* says".to_owned(),
         };
         let mut uses = Vec::new();
         uses.extend(field.fit.map(|_| "fit"));

@@ -177,7 +177,7 @@ fn json_of_toml(text: &str) -> Option<Value> {
     serde_json::to_value(document.get("value")?).ok()
 }
 
-fn json_of(value: SettingValue) -> Value {
+pub(super) fn json_of(value: SettingValue) -> Value {
     match value {
         SettingValue::Flag(flag) => flag.into(),
         SettingValue::Count(count) => count.into(),

@@ -180,6 +180,9 @@ impl ArrayLayout {
         keys.iter().for_each(|key| f.passes_over(key));
         let given: Vec<&'static str> = keys.into_iter().filter(|key| f.has(key)).collect();
         if let [first, second, ..] = given[..] {
+            // A controller has the table of its kind, which the text need not give.
+            let (first, second) =
+                if f.is_given(second) { (first, second) } else { (second, first) };
             // It is unknown which of them is meant, so none is checked further.
             f.refuses(
                 second,

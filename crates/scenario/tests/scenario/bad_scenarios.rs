@@ -1,7 +1,7 @@
 //! Every way a scenario can be wrong: each case changes a good one, and gives the line, field,
 //! message and help that must result.
 
-use strewn_scenario::{Disk, Scenario};
+use strewn_scenario::{Disk, Scenario, Template};
 
 use crate::common::{changed, error_of};
 
@@ -376,7 +376,16 @@ const CASES: &[Case] = &cases! {
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\"]\niscsi = { host_data_segment = \"256 B\" }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
         "iscsi =", "array[anywhere].front_end.iscsi.host_data_segment", "is 256 B",
-        "give 512 B to 16777215 B";
+        "give 512 B to 16777212 B";
+    "more cores than any host has":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\"]\nhost_cores = 4294967295\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "host_cores =", "array[anywhere].front_end.host_cores", "is 4294967295", "give at most 1024";
+    "more connections than memory":
+        "\n[[array]]\nname = \"inplace\"" =>
+        "\n[array.front_end]\nprotocol = \"iscsi\"\npath = [\"one\"]\nconnections = 4294967295\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
+        "connections =", "array[anywhere].front_end.connections", "is 4294967295",
+        "give at most 65535";
     "requests of parts of sectors":
         "\n[[array]]\nname = \"inplace\"" =>
         "\n[array.front_end]\nprotocol = \"nfs\"\npath = [\"one\"]\nnfs = { read_size = \"1000 B\" }\n[[link]]\nname = \"one\"\nkind = \"ethernet-1g\"\n\n[[array]]\nname = \"inplace\"",
@@ -682,4 +691,23 @@ fn a_mistake_in_an_array_is_one_problem_whatever_refers_to_its_settings() {
         let problems: Vec<String> = error.problems().iter().map(ToString::to_string).collect();
         assert_eq!(problems.len(), 1, "{problems:#?}");
     }
+}
+
+/// The controller has a layout of its own, which the text need not give.
+#[test]
+fn a_layout_of_another_kind_than_the_controllers_is_named() {
+    let text =
+        Template::Eva4400.scenario("mine") + "\n[array.write_anywhere]\npolicy = \"first-fit\"\n";
+    let error = error_of(&text);
+    let [problem] = error.problems() else { panic!("{error}") };
+    assert_eq!(problem.field(), "array[EVA4400].write_anywhere");
+    assert!(problem.message().contains("both an in_place and a write_anywhere layout"), "{error}");
+}
+
+#[test]
+fn a_write_cache_has_room_for_a_sector() {
+    let text = Template::Eva4400.scenario("mine") + "\n[array.in_place]\nwrite_cache = \"511 B\"\n";
+    let error = error_of(&text);
+    let [problem] = error.problems() else { panic!("{error}") };
+    assert_eq!((problem.message(), problem.help()), ("is 511 B", "give at least 512 B"));
 }

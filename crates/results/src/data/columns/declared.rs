@@ -19,7 +19,7 @@ columns! {
     words("array", |at| at.array.name.clone());
     /// where the array writes an overwritten block
     words("layout", |at| at.array.layout.as_str().to_owned());
-    /// host operations kept outstanding; 0 where they arrive by the clock
+    /// host operations that all workloads together may have outstanding, in the phase that has most; 0 in an open loop
     count("outstanding_ops", computed(|at| at.array.outstanding.number()));
     /// number of the segment, from 1
     count("segment", computed(|at| at.segment.index.number())).on(&[Terminal, Host, Array]);
@@ -60,11 +60,11 @@ columns! {
     response("response_max_ms", shared_field!(response_ms.max))
         .headed("longest\nresponse\nms", "max").with_decimals(0).on(&[Host]).that_may_starve()
         .figure("longest_ms", Longest);
-    /// mean response time of reads, ms
+    /// mean response time of reads, ms, where workloads have names
     response("read_ms", computed_of_workloads(|at| at.mean_ms(|of| &of.reads)))
         .headed("reads\nmean, ms", "reads, mean ms").unlisted()
         .figure("read_ms", Weighted(|at| at.ops(|of| &of.reads)));
-    /// mean response time of writes, ms
+    /// mean response time of writes, ms, where workloads have names
     response("write_ms", computed_of_workloads(|at| at.mean_ms(|of| &of.writes)))
         .headed("writes\nmean, ms", "writes, mean ms").unlisted()
         .figure("write_ms", Weighted(|at| at.ops(|of| &of.writes)));
@@ -78,7 +78,7 @@ columns! {
     /// spindle commands for parity for each host operation
     number("parity_commands_per_host_op", Unit::Commands, computed(|at| at.parity_commands_per_op()))
         .headed("of these\nparity", "parity commands per op").unlisted().on(&[Compare]);
-    /// busy share of the controller, %
+    /// busy share of the controller, of a pair of the busier one, %
     share("controller_utilization_0_to_1", field!(utilization.controller))
         .headed("con-\ntroller\nbusy %", "controller busy").on(&[Terminal, Array, Compare])
         .figure("controller_percent", MeanOverTime);
@@ -89,7 +89,7 @@ columns! {
     /// busy share of the parity spindles, %
     share("parity_spindle_utilization_0_to_1", field!(utilization.parity_spindles))
         .headed("parity\nspindles\nbusy %", "parity spindles busy").on(&[Array, Compare]);
-    /// busy cores of the controllers
+    /// busy cores of the controllers, where something lies between hosts and arrays
     number("cores_busy", Unit::Cores, computed(|at| at.cores_busy()))
         .unlisted().figure("cores_busy", MeanOverTime);
     /// read commands, all spindles
@@ -131,7 +131,7 @@ columns! {
     /// part of a spindle's addresses that the data occupies, %
     percent("span_percent", field!(layout.span_percent)).headed("span\n%", "span %")
         .on(&[TerminalUnlessFull, Array]);
-    /// part of the file's blocks that were rewritten, %; none for an in-place array
+    /// part of the file's blocks that were rewritten, %, of a live array of the LUN's; none for an in-place array
     percent("rewritten_percent", field!(layout.rewritten_percent));
     /// free blocks that lie right behind another free block, 0 to 1
     number("free_space_score_0_to_1", Unit::Score, field!(free_space?.score)).with_decimals(4)
@@ -160,7 +160,7 @@ columns! {
     /// read commands to update parity, for each host operation
     per_op("parity_reads_per_host_op", computed(|at| at.per_op(at.segment.spindle_commands.parity_update_reads)))
         .headed("parity\nreads\nper op", "parity reads per op").on(&[TerminalIfRoom]).unlisted();
-    /// share of the time in consistency points, %
+    /// time of consistency points that ended in the segment, % of its length: one that began earlier makes it more than 100
     percent("checkpoint_percent", computed(|at| at.percent_in_consistency_points()))
         .unlisted().figure("checkpoint_percent", MeanOverTime);
     /// error of Little's law, %
@@ -210,22 +210,22 @@ columns! {
     percent("aggregate_used_percent", field!(snapshots?.aggregate_used_percent))
         .headed("aggre-\ngate\nused %", "aggregate used %").on(&[Terminal, OfGroup])
         .in_group(Snapshots);
-    /// time waiting for the host's processor and on it, ms for each operation
+    /// time waiting for the host's processor and on it, ms for each operation, of all its requests
     ms("time_in_host_ms", field!(machine.as_deref()?.time_in_ms.host))
         .headed("host\nms", "host ms").in_group(Machine);
-    /// time on links, in switches and routers, ms for each operation
+    /// time on links, in switches and routers, ms for each operation, of all its requests
     ms("time_in_wire_ms", field!(machine.as_deref()?.time_in_ms.wire))
         .headed("wire\nms", "wire ms").in_group(Machine);
-    /// time in the controller's network processing, ms for each operation
+    /// time in the controller's network processing, ms for each operation, of all its requests
     ms("time_in_front_end_ms", field!(machine.as_deref()?.time_in_ms.front_end))
         .headed("front\nend\nms", "front end ms").in_group(Machine);
-    /// time waiting for the controller's processor and on it, ms for each operation
+    /// time waiting for the controller's processor and on it, ms for each operation, of all its requests
     ms("time_in_controller_ms", field!(machine.as_deref()?.time_in_ms.controller))
         .headed("controller\nms", "controller ms").in_group(Machine);
-    /// time on spindles, and waiting for room in the log, ms for each operation
+    /// time on spindles, and waiting for room in the log, ms for each operation, of all its requests
     ms("time_in_spindles_ms", field!(machine.as_deref()?.time_in_ms.spindles))
         .headed("spindles\nms", "spindles ms").in_group(Machine);
-    /// time waiting for a controller that had stopped, ms for each operation
+    /// time waiting for a controller that had stopped, ms for each operation, of all its requests
     ms("time_in_outage_ms", field!(machine.as_deref()?.time_in_ms.outage))
         .headed("outage\nms", "outage ms").in_group(Machine);
     /// requests and answers lost on their way, except those that TCP sent again

@@ -4,6 +4,7 @@ mod disk_group;
 
 use strewn_array::Format;
 use strewn_base::BLOCK_BYTES;
+use strewn_base::SECTOR_BYTES;
 
 use crate::fields::{Around, Fields, Scales, Section, Table, Text, flag, number, percent, size};
 use crate::format;
@@ -12,6 +13,7 @@ use crate::lun::Lun;
 use crate::presets::Controller;
 use crate::quantity::Bytes;
 use crate::read_ahead;
+use crate::setting_value::SettingValue;
 use crate::volume::Volume;
 
 pub use disk_group::{DiskGroup, InPlaceLayout};
@@ -97,6 +99,7 @@ impl Table for InPlace {
         f.value(
             size("write_cache", "Memory for writes not yet destaged to the spindles.")
                 .positive()
+                .refusing(refuse_less_than_a_sector)
                 .chosen("\"512 MiB\"")
                 .fit(10)
                 .scales(Scales::Root, "write cache of {}")
@@ -300,4 +303,10 @@ fn all_groups_exist(section: &Section<'_>, luns: &[Lun], groups: usize) -> bool 
         );
     }
     all
+}
+
+fn refuse_less_than_a_sector(value: &SettingValue) -> Option<(String, String)> {
+    let SettingValue::Count(bytes) = *value else { return None };
+    (bytes < SECTOR_BYTES)
+        .then(|| (format!("is {}", Bytes(bytes)), format!("give at least {}", Bytes(SECTOR_BYTES))))
 }
