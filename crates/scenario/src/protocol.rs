@@ -114,8 +114,8 @@ impl Settings for Fcp {
 /// The key of the table of a router's settings.
 pub(crate) const ROUTER: &str = "router";
 
-/// Lengths that RFC 7143, section 13, allows for data segments and bursts, in bytes: up to 2^24 - 1, and PDUs are padded
-/// to 4 bytes.
+/// Lengths that RFC 7143, section 13, allows for data segments and bursts, in bytes: up to 2^24 - 1, and PDUs are
+/// padded to 4 bytes.
 const ISCSI_LENGTHS: RangeInclusive<u64> = 512..=(1 << 24) - 4;
 /// Data of a SCSI command: 16 MiB is more than any initiator of a disk sends at once.
 const COMMAND_BYTES: RangeInclusive<u64> = 512..=16 << 20;

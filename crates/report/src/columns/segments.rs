@@ -144,8 +144,8 @@ pub(crate) fn segment_columns(results: &Results, chosen: &[&'static Column]) -> 
     file_columns(results, &columns)
 }
 
-/// Returns the columns of a table of chosen ones: array, segment and these, each once, since readers of files look columns
-/// up by name.
+/// Returns the columns of a table of chosen ones: array, segment and these. Each is there once, since readers of files
+/// look columns up by name.
 pub(crate) fn with_chosen(chosen: &[&'static Column]) -> Vec<&'static Column> {
     let mut columns = declared!["array", "segment"].to_vec();
     for column in chosen {

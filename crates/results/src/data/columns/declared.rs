@@ -160,7 +160,7 @@ columns! {
     /// read commands to update parity, for each host operation
     per_op("parity_reads_per_host_op", computed(|at| at.per_op(at.segment.spindle_commands.parity_update_reads)))
         .headed("parity\nreads\nper op", "parity reads per op").on(&[TerminalIfRoom]).unlisted();
-    /// time of consistency points that ended in the segment, % of its length: one that began earlier makes it more than 100
+    /// time of consistency points that ended in the segment, % of its length; more than 100 if they began earlier
     percent("checkpoint_percent", computed(|at| at.percent_in_consistency_points()))
         .unlisted().figure("checkpoint_percent", MeanOverTime);
     /// error of Little's law, %
