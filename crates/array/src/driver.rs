@@ -126,7 +126,7 @@ pub trait Driver<P>: Durability {
         let _ = spindle;
     }
     /// Puts `operation` into the log, with the data of a write. If the log takes it, the array acknowledges the
-    /// operation next. Never called if [`Array::log_size`] is `None`.
+    /// operation next. Never called if [`Durable::log_size`](crate::Durable::log_size) is `None`.
     fn log(&mut self, operation: OperationId, record: LogRecord, data: &P) -> Logged;
     /// A consistency point begins. Operations logged from now on are not part of it, and go to the log's other half.
     fn consistency_point_begins(&mut self);
@@ -138,8 +138,8 @@ pub trait Driver<P>: Durability {
 /// modelled arrays has nothing to define.
 pub trait Durability {
     /// A consistency point is fully written. The driver makes those writes durable, then writes `root` durably, then
-    /// calls [`Array::committed`]. From then on, operations acknowledged before the consistency point began no longer
-    /// need the log.
+    /// calls [`Durable::committed`](crate::Durable::committed). From then on, operations acknowledged before the
+    /// consistency point began no longer need the log.
     fn commit(&mut self, root: Root) {
         unreachable!("{root:?} is to be stored by a driver for modelled arrays")
     }

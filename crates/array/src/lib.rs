@@ -104,7 +104,7 @@
 //! A spindle fails by [`Array::spindle_failed`], at any time; the driver then returns the commands that it had not
 //! completed. The array goes on degraded: it reads lost blocks from the rest of their stripes, plans parity updates
 //! around them, and rebuilds onto a spare or distributed reserve if [`Rebuild`] grants one. If failures exceed parity,
-//! the array stops with [`DataLost`]. With a payload that carries data, single bad blocks ([`Array::blocks_failed`])
+//! the array stops with [`DataLost`]. With a payload that carries data, single bad blocks ([`Durable::blocks_failed`])
 //! are computed from parity and rewritten.
 //!
 //! # Invariants

@@ -119,8 +119,8 @@ impl<A: AnyArray<()>, H: Host> Simulation<A, H> {
         self.driven.fail_at(at_ns, spindle);
     }
 
-    /// Adds the array's next parity group ([`Array::add_group`]) at `at_ns` of virtual time, or at once if that time
-    /// has passed. Its spindles exist before, but no segment counts them.
+    /// Adds the array's next parity group ([`Growable::add_group`](strewn_array::Growable::add_group)) at `at_ns` of
+    /// virtual time, or at once if that time has passed. Its spindles exist before, but no segment counts them.
     pub fn add_group_at(&mut self, at_ns: u64) {
         self.driven.add_group_at(at_ns);
     }

@@ -19,8 +19,8 @@ pub struct WriteAnywhereConfig {
     /// All parity groups that the aggregate will ever have, in the order of their spindles: one to
     /// [`MOST_GROUPS`](Self::MOST_GROUPS), of any sizes and kinds of parity.
     pub groups: Vec<ParityGroup>,
-    /// How many of them it has from the start, at least one. [`Array::add_group`](crate::Array::add_group) adds the
-    /// next.
+    /// How many of them it has from the start, at least one. [`Growable::add_group`](crate::Growable::add_group) adds
+    /// the next.
     pub groups_at_start: usize,
     /// Sizes of allocation area, tetris and chunk.
     pub shape: AllocationShape,

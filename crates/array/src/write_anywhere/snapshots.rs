@@ -100,7 +100,7 @@ impl<P: Payload> WriteAnywhere<P> {
         (0..self.config.volumes.len() as u32).map(VolumeId)
     }
 
-    /// Asks for snapshots: see [`Array::begin_snapshots`](crate::Array::begin_snapshots).
+    /// Asks for snapshots: see [`Snapshots::begin_snapshots`](crate::Snapshots::begin_snapshots).
     pub(super) fn ask_for_snapshots(
         &mut self,
         now_ns: u64,

@@ -90,7 +90,7 @@ impl ReadOutcome {
         self.blocks.iter().any(BlockState::is_bad)
     }
 
-    /// Returns, for each block, whether it is bad, as [`Array::blocks_failed`](strewn_array::Array::blocks_failed)
+    /// Returns, for each block, whether it is bad, as [`Durable::blocks_failed`](strewn_array::Durable::blocks_failed)
     /// expects it.
     #[must_use]
     pub fn bad(&self) -> Vec<bool> {
