@@ -59,7 +59,7 @@ pub struct Redundancy {
 }
 
 impl SpindleFailure {
-    /// Returns the failure with every time and percentage [`rounded`] to `significant_digits`.
+    /// Returns the failure with every time and percentage [`rounded`](crate::rounded) to `significant_digits`.
     #[must_use]
     pub fn rounded(self, significant_digits: usize) -> Self {
         with_rounded_figures(self, significant_digits)

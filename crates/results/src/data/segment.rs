@@ -295,7 +295,7 @@ impl Segment {
         self.machine.as_ref().is_some_and(|machine| machine.has_outage())
     }
 
-    /// Returns the segment with every figure that is not a count [`rounded`] to
+    /// Returns the segment with every figure that is not a count [`rounded`](crate::rounded) to
     /// `significant_digits`.
     #[must_use]
     pub fn rounded(self, significant_digits: usize) -> Self {
