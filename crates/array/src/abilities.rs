@@ -72,7 +72,7 @@ pub trait Durable<P: Payload> {
         None
     }
 
-    /// The commit requested by [`Durability::commit`] is durable.
+    /// The commit requested by [`Durability::commit`](crate::Durability::commit) is durable.
     fn committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         let _ = (now_ns, driver);
     }
