@@ -88,6 +88,7 @@
 
 mod array;
 mod array_volumes;
+mod between_parts;
 mod catalog;
 mod client_raid;
 mod describe;

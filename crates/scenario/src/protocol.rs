@@ -111,6 +111,9 @@ impl Settings for Fcp {
     }
 }
 
+/// Where the defaults of protocols of files come from.
+const OF_THE_TIME: &str = "chosen, as clients and filers of the time had it";
+
 /// The key of the table of a router's settings.
 pub(crate) const ROUTER: &str = "router";
 
@@ -412,19 +415,19 @@ impl Table for Nfs {
         f.value(
             size("read_size", "Mount option rsize: the largest READ, whole sectors up to 64 MiB.")
                 .sized(NFS_BYTES, Multiple::Sector)
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             read_bytes,
         );
         f.value(
             size("write_size", "Mount option wsize: the largest WRITE, likewise.")
                 .sized(NFS_BYTES, Multiple::Sector)
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             write_bytes,
         );
         f.value(
             count("slots", "Calls of one operation in progress.")
                 .within(IN_FLIGHT)
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             slots,
         );
         f.value(
@@ -433,41 +436,39 @@ impl Table for Nfs {
                 "When data is on stable storage: when the file is closed, after a COMMIT \
                  for each operation, or before each reply.",
             )
-            .present("chosen, as clients and filers of the time had it"),
+            .present(OF_THE_TIME),
             stability,
         );
         f.value(
             flag("pre_op_attributes", "Replies to writes carry the attributes from before.")
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             pre_op_attributes,
         );
         f.value(
             flag("post_op_attributes", "Replies carry the attributes from after the operation.")
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             post_op_attributes,
         );
         f.value(
             size("file_handle", "Length of a file handle, at most 64 B.")
                 .sized(1..=64, Multiple::Byte)
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             file_handle_bytes,
         );
         f.value(
             size("machine_name", "Length of the client's name in its credentials, at most 255 B.")
                 .sized(0..=255, Multiple::Byte)
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             machine_name_bytes,
         );
         f.value(
-            count("groups", "Groups in the credentials.")
-                .within(0..=16)
-                .present("chosen, as clients and filers of the time had it"),
+            count("groups", "Groups in the credentials.").within(0..=16).present(OF_THE_TIME),
             groups,
         );
         f.value(
             size("file_name", "Length of a file's name, at most 255 B. Operations do not send it.")
                 .sized(1..=255, Multiple::Byte)
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             file_name_bytes,
         );
     }
@@ -479,19 +480,19 @@ impl Table for Smb1 {
         f.value(
             size("read_size", "The largest read, whole sectors up to 127.5 KiB.")
                 .sized(SMB1_BYTES, Multiple::Sector)
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             read_bytes,
         );
         f.value(
             size("write_size", "The largest write, likewise.")
                 .sized(SMB1_BYTES, Multiple::Sector)
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             write_bytes,
         );
         f.value(
             count("requests_in_flight", "Requests of one operation in progress.")
                 .within(IN_FLIGHT)
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             requests_in_flight,
         );
         f.value(
@@ -500,7 +501,7 @@ impl Table for Smb1 {
                 "Length of a file's name as sent, at most 510 B. Operations do not send it.",
             )
             .sized(1..=510, Multiple::Byte)
-            .present("chosen, as clients and filers of the time had it"),
+            .present(OF_THE_TIME),
             file_name_bytes,
         );
     }
@@ -515,25 +516,25 @@ impl Table for Smb2 {
                 "The version: 2.0.2 reads and writes at most 64 KiB, 2.1 takes several \
                  credits for more.",
             )
-            .present("chosen, as clients and filers of the time had it"),
+            .present(OF_THE_TIME),
             dialect,
         );
         f.value(
             size("read_size", "MaxReadSize, whole sectors up to 8 MiB.")
                 .sized(SMB2_BYTES, Multiple::Sector)
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             read_bytes,
         );
         f.value(
             size("write_size", "MaxWriteSize, likewise.")
                 .sized(SMB2_BYTES, Multiple::Sector)
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             write_bytes,
         );
         f.value(
             count("credits", "Credits of an operation; a request takes one for each 64 KiB.")
                 .within(IN_FLIGHT)
-                .present("chosen, as clients and filers of the time had it"),
+                .present(OF_THE_TIME),
             credits,
         );
         f.value(
@@ -542,7 +543,7 @@ impl Table for Smb2 {
                 "Length of a file's name as sent, at most 510 B. Operations do not send it.",
             )
             .sized(1..=510, Multiple::Byte)
-            .present("chosen, as clients and filers of the time had it"),
+            .present(OF_THE_TIME),
             file_name_bytes,
         );
     }

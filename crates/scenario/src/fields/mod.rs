@@ -23,6 +23,7 @@ mod schema;
 mod section;
 mod setting;
 mod slot;
+mod walk;
 
 pub(crate) use absent::absent_names;
 pub(crate) use check::check;

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::fields::field::{Field, Listing};
+use crate::fields::field::Listing;
 use crate::fields::kind::Kind;
-use crate::fields::slot::Slot;
-use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
+use crate::fields::walk::each_setting;
+use crate::fields::{Context, Table};
 use crate::setting_value::SettingValue;
 
 /// A setting of an array that calibration may set.
@@ -24,26 +24,27 @@ pub struct ArrayParameter {
 
 /// Returns the parameters of a table in their order, after setting one, if it is given, by its name and the value.
 pub(crate) fn numbers(table: &mut dyn Table, change: Option<(&str, f64)>) -> Vec<ArrayParameter> {
-    let mut numbers = Numbers { beginning: String::new(), found: Vec::new(), change };
-    table.fields(&mut Fields::new(&mut numbers, Context::default()));
-    numbers.found.sort_by_key(|number| number.place);
-    numbers.found
-}
-
-struct Numbers<'c> {
-    beginning: String,
-    found: Vec<ArrayParameter>,
-    change: Option<(&'c str, f64)>,
-}
-
-impl Numbers<'_> {
-    fn within(&mut self, key: &str, table: &mut dyn Table, context: Context) {
-        let outer = self.beginning.len();
-        self.beginning.push_str(key);
-        self.beginning.push('.');
-        table.fields(&mut Fields::new(self, context));
-        self.beginning.truncate(outer);
-    }
+    let mut numbers = Vec::new();
+    each_setting(table, Context::default(), &mut |found| {
+        let field = found.field;
+        let Some(place) = field.fit.filter(|_| !found.is_new && !found.is_of_entry) else { return };
+        let name = found.name();
+        if let Some((_, value)) = change.filter(|(changed, _)| *changed == name) {
+            // A place of whole numbers takes the nearest, and others the number itself.
+            found.slot.set(SettingValue::Count(value as u64));
+            found.slot.set(SettingValue::Number(value));
+        }
+        let value = match found.slot.get() {
+            Some(SettingValue::Count(count)) => count as f64,
+            Some(SettingValue::Number(number)) => number,
+            _ => return,
+        };
+        let is_optional = field.listing == Listing::UnlessDefault;
+        let unit = unit_of(&field.kind);
+        numbers.push(ArrayParameter { name, unit, value, is_optional, place });
+    });
+    numbers.sort_by_key(|number| number.place);
+    numbers
 }
 
 const fn unit_of(kind: &Kind) -> ParameterUnit {
@@ -54,37 +55,6 @@ const fn unit_of(kind: &Kind) -> ParameterUnit {
         Kind::Count { .. } | Kind::Range(_) => ParameterUnit::Count,
         _ => ParameterUnit::Number,
     }
-}
-
-impl Visitor for Numbers<'_> {
-    fn value(&mut self, field: &Field, slot: &mut dyn Slot) {
-        let Some(place) = field.fit else { return };
-        let (name, unit) = (format!("{}{}", self.beginning, field.key), unit_of(&field.kind));
-        if let Some((_, value)) = self.change.filter(|(changed, _)| *changed == name) {
-            // A place of whole numbers takes the nearest, and others the number itself.
-            slot.set(SettingValue::Count(value as u64));
-            slot.set(SettingValue::Number(value));
-        }
-        let value = match slot.get() {
-            Some(SettingValue::Count(count)) => count as f64,
-            Some(SettingValue::Number(number)) => number,
-            _ => return,
-        };
-        let is_optional = field.listing == Listing::UnlessDefault;
-        self.found.push(ArrayParameter { name, unit, value, is_optional, place });
-    }
-
-    fn table(&mut self, field: &Field, table: &mut dyn Maybe, context: Context) {
-        if let Some(table) = table.get() {
-            self.within(field.key, table, context);
-        }
-    }
-
-    fn part(&mut self, field: &Field, table: &mut dyn Table, context: Context) {
-        self.within(field.key, table, context);
-    }
-
-    fn tables(&mut self, _: &Field, _: &mut dyn Entries, _: Context) {}
 }
 
 /// The base unit of a parameter.

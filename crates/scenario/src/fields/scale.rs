@@ -5,8 +5,8 @@ use std::fmt::Display;
 use strewn_base::BLOCK_BYTES;
 
 use crate::fields::field::{Field, Listing, Scales};
-use crate::fields::list::name_of;
 use crate::fields::slot::Slot;
+use crate::fields::walk::name_of;
 use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::setting_value::SettingValue;

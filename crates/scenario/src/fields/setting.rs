@@ -1,10 +1,10 @@
 //! Settings as a person sees and changes them.
 
-use crate::fields::field::{Absence, Field, Listing};
+use crate::fields::field::{Absence, Listing};
 use crate::fields::kind::Kind;
-use crate::fields::list::{entry_name, is_default};
-use crate::fields::slot::Slot;
-use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
+use crate::fields::list::is_default;
+use crate::fields::walk::each_setting;
+use crate::fields::{Context, Table};
 use crate::setting_value::SettingValue;
 
 /// A setting that a scenario has, or may be given.
@@ -59,33 +59,9 @@ pub struct Control {
 
 /// Returns every setting of a table, with what it means and takes.
 pub(crate) fn described(table: &mut dyn Table) -> Vec<Setting> {
-    let mut describer = Describer::default();
-    table.fields(&mut Fields::new(&mut describer, Context::default()));
-    describer.found
-}
-
-#[derive(Default)]
-struct Describer {
-    beginning: String,
-    /// Whether the whole table is absent.
-    is_new: bool,
-    found: Vec<Setting>,
-}
-
-impl Describer {
-    fn within(&mut self, key: &str, is_new: bool, table: &mut dyn Table, context: Context) {
-        let outer = (self.beginning.len(), self.is_new);
-        self.beginning.push_str(key);
-        self.beginning.push('.');
-        self.is_new |= is_new;
-        table.fields(&mut Fields::new(self, context));
-        self.beginning.truncate(outer.0);
-        self.is_new = outer.1;
-    }
-}
-
-impl Visitor for Describer {
-    fn value(&mut self, field: &Field, slot: &mut dyn Slot) {
+    let mut described = Vec::new();
+    each_setting(table, Context::default(), &mut |found| {
+        let field = found.field;
         if field.listing == Listing::Never {
             return;
         }
@@ -93,16 +69,16 @@ impl Visitor for Describer {
         let is_off = |value: &SettingValue| {
             field.listing == Listing::UnlessDefault && is_default(field, value)
         };
-        let value = slot.get().filter(|value| !self.is_new && !is_off(value));
+        let value = found.slot.get().filter(|value| !found.is_new && !is_off(value));
         let control = field.page.map(|page| Control {
             place: page.place,
             label: page.label,
             unit: page.unit,
             about: [page.about.unwrap_or(field.help), page.more].join(" ").trim_end().to_owned(),
         });
-        self.found.push(Setting {
-            name: format!("{}{}", self.beginning, field.key),
-            is_optional: self.is_new
+        described.push(Setting {
+            name: found.name(),
+            is_optional: found.is_new
                 || field.absence == Absence::None
                 || field.listing == Listing::UnlessDefault,
             value: value.map(|value| field.kind.written(value).to_string()),
@@ -110,27 +86,8 @@ impl Visitor for Describer {
             takes: takes(&field.kind),
             control,
         });
-    }
-
-    fn table(&mut self, field: &Field, table: &mut dyn Maybe, context: Context) {
-        match table.get() {
-            Some(table) => self.within(field.key, false, table, context),
-            None if field.is_apart => {}
-            None => self.within(field.key, true, &mut *table.blank(), context),
-        }
-    }
-
-    fn part(&mut self, field: &Field, table: &mut dyn Table, context: Context) {
-        self.within(field.key, false, table, context);
-    }
-
-    fn tables(&mut self, field: &Field, tables: &mut dyn Entries, context: Context) {
-        for index in 0..tables.count() {
-            let table = tables.get(index);
-            let name = entry_name(field, table, index);
-            self.within(&name, false, table, context);
-        }
-    }
+    });
+    described
 }
 
 fn takes(kind: &Kind) -> Takes {
