@@ -42,6 +42,24 @@ pub struct HostOperation<P> {
 pub struct Tag(pub(crate) u64);
 
 impl Tag {
+    /// The tag of this number, for an array's own commands.
+    ///
+    /// # Panics
+    /// If it is that of [`OF_DRIVER`](Self::OF_DRIVER).
+    #[inline]
+    #[must_use]
+    pub const fn new(number: u64) -> Self {
+        assert!(number != Self::OF_DRIVER.0, "a driver's own");
+        Self(number)
+    }
+
+    /// Its number.
+    #[inline]
+    #[must_use]
+    pub const fn number(self) -> u64 {
+        self.0
+    }
+
     /// For the commands of a driver itself. No command of an array has it, and hints about it do nothing.
     pub const OF_DRIVER: Self = Self(u64::MAX);
 }
@@ -232,8 +250,10 @@ pub trait Array<P: Payload> {
         false
     }
 
-    /// Starts the array at `now_ns`, which sets the first timer.
-    fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
+    /// Starts the array at `now_ns`, which sets the first timer, if it has one.
+    fn start(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        let _ = (now_ns, driver);
+    }
 
     /// A host operation arrives.
     fn host_operation(
@@ -269,22 +289,30 @@ pub trait Array<P: Payload> {
         driver: &mut impl Driver<P>,
     ) -> Result<(), DataLost>;
 
-    /// A command failed with its spindle. Part of it may have been done.
+    /// A command failed with its spindle. Part of it may have been done. Never called in an array that survives no
+    /// failure.
     fn command_failed(
         &mut self,
         now_ns: u64,
         command: SpindleCommand<P>,
         driver: &mut impl Driver<P>,
-    );
+    ) {
+        let _ = (now_ns, driver);
+        unreachable!("{:?} failed, and the array goes on", command.tag);
+    }
 
-    /// The spindles that have failed, in order of failure.
-    fn failures(&self) -> &[FailedSpindle];
+    /// The spindles that have failed, in order of failure; none in an array that survives no failure.
+    fn failures(&self) -> &[FailedSpindle] {
+        &[]
+    }
 
     /// The controller was replaced by its partner: blocks that are clean and that nothing is using leave the cache.
     fn forget_cache(&mut self) {}
 
-    /// The timer has expired.
-    fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>);
+    /// The timer has expired. Never called in an array that sets none.
+    fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        let _ = (now_ns, driver);
+    }
 
     /// How far reallocation scans are; `None` in an array without them.
     fn scan_progress(&self) -> Option<ScanProgress> {

@@ -121,8 +121,8 @@ fn beside_in_place(results: &Results) -> Option<String> {
     let is = |kind: LayoutKind| {
         move |array: &&ArrayResults| array.layout == kind && !array.segments.is_empty()
     };
-    let of = results.arrays.iter().find(is(LayoutKind::WriteAnywhere))?;
-    let over = results.arrays.iter().find(is(LayoutKind::InPlace))?;
+    let of = results.arrays.iter().find(is(LayoutKind::WRITE_ANYWHERE))?;
+    let over = results.arrays.iter().find(is(LayoutKind::IN_PLACE))?;
     let (first, last) = only_pair(workload, of)?;
     let (over_first, over_last) = (over.segment(first.index)?, over.segment(last.index)?);
     let is_like = |segment: &Segment, other: &Segment| {

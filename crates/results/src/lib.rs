@@ -57,7 +57,7 @@ pub use data::machine::{
     BusiestLink, ControllerFigures, CoresFigures, HostProcessor, LinkFigures, MachineEvent,
     MachineFigures, TimeIn,
 };
-pub use data::number::{MB_PER_MIB, SIGNIFICANT_DIGITS, rounded};
+pub use data::number::{MB_PER_MIB, SIGNIFICANT_DIGITS, rounded, seconds};
 pub use data::overhead::OverheadRow;
 pub use data::page_cache::PageCacheFigures;
 pub use data::phase::Phase;

@@ -5,8 +5,8 @@ use strewn_results::ClientRaidFigures;
 use strewn_scenario::{Array, Scenario};
 use strewn_sim::{AnyHost, ClientRaid, ClientRaidSettings, LostBlade, Segment};
 
-use crate::build::{self, BuildError};
-use crate::machine;
+use strewn_scenario::build::machine;
+use strewn_scenario::build::{self, BuildError};
 
 /// Makes `host` the clients of an array's blades, if it has any.
 pub(crate) fn with_client_raid(

@@ -5,8 +5,8 @@ use strewn_scenario::{Array, Link, Scenario};
 use strewn_sim::{AnyHost, RemoteClients, RemoteClientsSettings, Segment};
 use strewn_transport::{Hop, Network, Switch};
 
-use crate::build::BuildError;
-use crate::machine;
+use strewn_scenario::build::BuildError;
+use strewn_scenario::build::machine;
 
 /// Makes `host` the client of an array's gateway, if it has one.
 pub(crate) fn with_gateway(

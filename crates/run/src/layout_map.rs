@@ -5,10 +5,9 @@ use std::any::Any;
 use strewn_base::BLOCK_BYTES;
 use strewn_scenario::{ArrayLayout, Scenario};
 
-use crate::build;
-use crate::kinds;
-use crate::machine;
-use crate::mapped::Mapped;
+use strewn_scenario::build;
+use strewn_scenario::build::Mapped;
+use strewn_scenario::build::machine;
 
 /// Returns the number of blocks that workloads work on, of each LUN of array number `index`, in the order of their ids.
 /// Of a pair or of blades, those of the first controller, whose spindles the map shows.
@@ -22,5 +21,5 @@ pub(crate) fn files(scenario: &Scenario, index: usize) -> Vec<u64> {
 
 /// Returns a simulated array of a scenario as one whose layout can be recorded.
 pub(crate) fn mapped<'a>(layout: &ArrayLayout, array: &'a dyn Any) -> &'a dyn Mapped {
-    kinds::of(layout).mapped(array).unwrap_or_else(|| unreachable!("an array of another kind"))
+    layout.mapped(array).unwrap_or_else(|| unreachable!("an array of another kind"))
 }

@@ -38,7 +38,6 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod array_run;
-mod build;
 mod calibrate;
 mod calibrate_rows;
 mod causes;
@@ -48,20 +47,17 @@ mod client_raid;
 mod cost;
 mod export;
 mod gateway;
-mod kinds;
+mod hosts;
 mod layout_map;
 #[cfg(all(unix, feature = "live"))]
 pub mod live;
 mod load;
 mod lun_requests;
-mod machine;
 mod machine_events;
-mod mapped;
 mod memory;
 mod parallel;
 mod parts;
 mod published_names;
-mod random_streams;
 mod record;
 mod refit;
 mod replace_file;
@@ -71,13 +67,10 @@ mod run;
 mod save_error;
 mod saved_run;
 mod scale_limits;
-mod scaled_run;
-mod seconds;
 mod sensitivity;
 mod wall_clock;
 
 pub use array_run::ArrayRun;
-pub use build::BuildError;
 pub use calibrate::{CalibrateError, Calibration, FittedParameter, FittedSegment, calibrate};
 pub use calibrate_rows::{CalibrateRowsError, RowCalibration, calibrate_rows};
 pub use causes::with_causes;
@@ -101,3 +94,4 @@ pub use run::{
 pub use save_error::SaveError;
 pub use saved_run::SavedRun;
 pub use sensitivity::sensitivity;
+pub use strewn_scenario::build::BuildError;

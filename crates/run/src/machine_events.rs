@@ -3,8 +3,8 @@
 use strewn_results::MachineEvent;
 use strewn_scenario::{Array, Link, Pair, Scenario};
 
-use crate::machine;
-use crate::seconds::seconds;
+use strewn_results::seconds;
+use strewn_scenario::build::machine;
 
 /// A link or a controller that is out of service.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,8 +1,9 @@
 //! Checks before a run that it fits the machine's memory.
 
-use crate::{kinds, machine, parallel};
+use crate::parallel;
 use strewn_base::BLOCK_BYTES;
 pub use strewn_base::memory::available_bytes;
+use strewn_scenario::build::machine;
 use strewn_scenario::{Array, Scenario};
 use thiserror::Error;
 
@@ -46,7 +47,7 @@ fn machine_bytes(scenario: &Scenario, array: &Array) -> u64 {
 
 /// Returns the memory that one array needs, in bytes.
 pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
-    kinds::of(&array.layout).memory_bytes(scenario, array)
+    array.layout.memory_bytes(scenario, array)
 }
 
 /// Checks that a run fits, with `further_bytes` beside it.

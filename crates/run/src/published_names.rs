@@ -6,7 +6,7 @@ use strewn_results::{FigureOf, Published};
 use strewn_scenario::Scenario;
 use thiserror::Error;
 
-use crate::machine;
+use strewn_scenario::build::machine;
 
 /// A name that one of the two does not know.
 #[derive(Debug, Error)]

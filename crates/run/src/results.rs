@@ -19,13 +19,12 @@ use strewn_scenario::{
 use strewn_sim::{DirectionMeasures, GroupSegment, Segment, TimeIn, WorkloadMeasures};
 
 use crate::array_run::ArrayRun;
-use crate::build;
 use crate::client_raid;
 use crate::gateway;
-use crate::kinds;
-use crate::machine;
 use crate::machine_events;
-use crate::seconds::{NS_PER_S, seconds};
+use strewn_results::seconds;
+use strewn_scenario::build;
+use strewn_scenario::build::machine;
 
 const NS_PER_MS: f64 = 1e6;
 const MIB: f64 = (1 << 20) as f64;
@@ -42,8 +41,8 @@ pub(crate) fn of_array(
     let bought = scenario.overhead.as_ref().and_then(|overhead| {
         overhead.configurations.iter().find(|one| one.array == array.name && one.used_by_results)
     });
-    let kind = kinds::of(&array.layout);
-    let own = kind.spindles();
+    let kind = &array.layout;
+    let own = kind.spindles_by_purpose();
     // Both arrays of a pair.
     let arrays = machine::parts(array).len() as u32;
     let (data, parity) = (own.data * arrays, own.parity * arrays);
@@ -82,7 +81,7 @@ pub(crate) fn of_array(
 
 /// Returns the parity groups or disk groups of an array that has several.
 fn parity_groups(array: &Array) -> Vec<ParityGroup> {
-    let groups = kinds::of(&array.layout).groups();
+    let groups = array.layout.groups();
     if groups.len() > 1 { groups } else { Vec::new() }
 }
 
@@ -144,7 +143,7 @@ pub(crate) fn load(scenario: &Scenario, is_own: bool) -> HostLoad {
 }
 
 fn of_failure(failure: &FailedSpindle) -> SpindleFailure {
-    let seconds = |ns: u64| ns as f64 / NS_PER_S;
+    let seconds = |ns: u64| ns as f64 / 1e9;
     let took = failure.rebuild_began_ns.zip(failure.rebuilt_ns);
     SpindleFailure {
         spindle: failure.spindle.0,
@@ -206,7 +205,7 @@ fn snapshots(segment: &Segment) -> Option<Snapshots> {
 /// Returns what was relocated in a segment, in an array that relocates anything.
 fn relocation(array: &Array, segment: &Segment) -> Option<Relocation> {
     let counters = &segment.counters;
-    kinds::of(&array.layout).relocates().then(|| Relocation {
+    array.layout.relocates().then(|| Relocation {
         after_reads: Relocated::new(
             counters.read_reallocation_blocks,
             counters.read_reallocation_reads,
@@ -216,7 +215,7 @@ fn relocation(array: &Array, segment: &Segment) -> Option<Relocation> {
         scan: segment.scan.map(|scan| ReallocationScan {
             begun: scan.begun,
             passed_percent: 100.0 * scan.passed,
-            ended_at_seconds: scan.ended_ns.map(|at_ns| at_ns as f64 / NS_PER_S),
+            ended_at_seconds: scan.ended_ns.map(|at_ns| at_ns as f64 / 1e9),
         }),
     })
 }
@@ -266,7 +265,7 @@ fn of_direction(measures: &DirectionMeasures) -> OperationFigures {
 fn of_workload(workload: &WorkloadMeasures, length_ns: u64) -> WorkloadFigures {
     let [reads, writes] = &*workload.by_direction;
     let both = [reads.answered, writes.answered];
-    let per_second = |amount: f64| amount * NS_PER_S / length_ns.max(1) as f64;
+    let per_second = |amount: f64| amount * 1e9 / length_ns.max(1) as f64;
     WorkloadFigures {
         name: workload.name.to_string(),
         iops: per_second(both.iter().map(|answered| answered.count).sum::<u64>() as f64),
@@ -394,7 +393,7 @@ fn of_segment(
     start_ns: u64,
     segment: &Segment,
 ) -> strewn_results::Segment {
-    let seconds = segment.length_ns as f64 / NS_PER_S;
+    let seconds = segment.length_ns as f64 / 1e9;
     let (data, parity) = (&segment.data_spindles, &segment.parity_spindles);
     let commands = data.commands + parity.commands;
     let service_ns = data.service_ns + parity.service_ns;
@@ -506,7 +505,7 @@ fn read_ahead(counters: &Counters) -> Option<ReadAhead> {
 /// Returns what the page cache of an array's hosts did.
 fn page_cache(segment: &Segment) -> Option<PageCacheFigures> {
     let measured = segment.page_cache.as_ref()?;
-    let mib_per_s = |bytes: u64| bytes as f64 / MIB * NS_PER_S / segment.length_ns.max(1) as f64;
+    let mib_per_s = |bytes: u64| bytes as f64 / MIB * 1e9 / segment.length_ns.max(1) as f64;
     Some(PageCacheFigures {
         hit_percent: (measured.pages_read > 0)
             .then(|| 100.0 * share(measured.pages_hit, measured.pages_read)),
@@ -531,7 +530,7 @@ fn of_machine(
     let (events, out_of_service) = machine_events::between(scenario, array, start_ns, end_ns);
     let length_ns = segment.length_ns.max(1) as f64;
     let busy = |busy_ns: u64| busy_ns as f64 / length_ns;
-    let mib_per_s = |bytes: u64| bytes as f64 / MIB * NS_PER_S / length_ns;
+    let mib_per_s = |bytes: u64| bytes as f64 / MIB * 1e9 / length_ns;
     // Requests of one operation overlap, and some began before the segment. Those of a page cache are not an
     // operation's, and clients' operations also wait for stripes.
     let are_summed =
@@ -627,7 +626,7 @@ pub(crate) fn overhead(
 
 /// Returns the protection level of an array; none if it has no redundancy sets.
 fn own_level(scenario: &Scenario, array: &str) -> Option<ProtectionLevel> {
-    kinds::of(&scenario.array(array)?.layout).protection_level()
+    scenario.array(array)?.layout.protection_level()
 }
 
 /// Returns the purchases for each array of which `first_and_last` gives the IOPS.
@@ -645,12 +644,13 @@ fn overhead_of(
             let (iops_fresh, iops_end) = first_and_last(results)?;
             Some(OverheadArray {
                 name: array.name.clone(),
+                layout: array.layout.layout(),
                 data_spindles: results.spindles.data,
                 parity_spindles: results.spindles.parity,
                 iops_fresh,
                 iops_end,
                 capacity_per_spindle_bytes: build::capacity_bytes(array),
-                capacity: kinds::of(&array.layout).capacity(),
+                capacity: array.layout.capacity(),
             })
         })
         .collect();

@@ -14,13 +14,11 @@ use strewn_sim::{AnyHost, Progress, Segment, Simulated, SimulationError, Watched
 use thiserror::Error;
 
 use crate::array_run::ArrayRun;
-use crate::build::{self, BuildError};
 use crate::client_raid;
 use crate::gateway;
-use crate::kinds::{self, SetUp};
+use crate::hosts;
 use crate::layout_map;
 use crate::load::{Load, LoadError};
-use crate::machine::SetUpError;
 use crate::memory::{self, NotEnoughMemory};
 use crate::parallel::{self, ThreadsError};
 use crate::published_names::{self, PublishedNameError};
@@ -31,6 +29,9 @@ use crate::save_error::SaveError;
 use crate::saved_run::SavedRun;
 use crate::scale_limits;
 use crate::wall_clock::WallClock;
+use strewn_scenario::build::SetUpError;
+use strewn_scenario::build::{self, BuildError};
+use strewn_scenario::kinds::SetUp;
 
 /// A run of so many segments,
 const MANY_SEGMENTS: u32 = 20;
@@ -527,7 +528,7 @@ pub(crate) fn run_array(
     }
     let array = &scenario.arrays[index];
     let host = match &options.load {
-        Some(load) => load.host(scenario, index, build::seed(scenario, index))?,
+        Some(load) => load.host(scenario, index, hosts::seed(scenario, index))?,
         None => own_host(scenario, index)?,
     };
     let recording = options.record_iolog.as_ref().map(|path| {
@@ -550,7 +551,7 @@ pub(crate) fn run_array(
 /// Builds the host of the scenario's own workloads.
 pub(crate) fn own_host(scenario: &Scenario, index: usize) -> Result<AnyHost, RunError> {
     let array = &scenario.arrays[index].name;
-    build::host(scenario, index).map_err(|source| RunError::Build { array: array.clone(), source })
+    hosts::host(scenario, index).map_err(|source| RunError::Build { array: array.clone(), source })
 }
 
 /// Sets up array number `index` of `scenario`, with its scheduled failures, added parity groups and snapshots, under
@@ -586,10 +587,10 @@ pub(crate) fn simulate_under(
 ) -> Result<Box<dyn Simulated>, RunError> {
     let array = &scenario.arrays[index];
     let simulated = gateway::with_gateway(scenario, host, array)
-        .and_then(|host| build::with_page_cache(scenario, host, array))
+        .and_then(|host| hosts::with_page_cache(scenario, host, array))
         .and_then(|host| client_raid::with_client_raid(scenario, host, array))
         .map_err(SetUpError::Build)
-        .and_then(|host| kinds::of(&array.layout).simulate(SetUp { scenario, array, host }));
+        .and_then(|host| array.layout.simulate(SetUp { scenario, array, host }));
     simulated.map_err(|error| match error {
         SetUpError::Build(source) => RunError::Build { array: array.name.clone(), source },
         SetUpError::Simulation(source) => {

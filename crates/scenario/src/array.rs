@@ -170,7 +170,7 @@ impl Default for Array {
             scheduler: Scheduler::default(),
             processor: Processor::default(),
             fitted: None,
-            layout: ArrayLayout::WriteAnywhere(WriteAnywhere::default()),
+            layout: WriteAnywhere::default().into(),
             failures: Vec::new(),
             rebuild_steps_in_flight: 0,
             front_end: None,
@@ -313,10 +313,8 @@ impl Table for Array {
     }
 
     fn rules(&self) -> String {
-        let keys: Vec<String> = ArrayLayout::all()
-            .iter()
-            .map(|kind| format!("\"{}\"", kind.kind().table().0))
-            .collect();
+        let keys: Vec<String> =
+            ArrayLayout::all().iter().map(|kind| format!("\"{}\"", kind.table().0)).collect();
         let complete = keys.iter().map(|key| format!("{{ \"required\": [\"processor\", {key}] }}"));
         format!(
             r#""anyOf": [{{ "required": ["controller"] }}, {}], "not": {{ "required": [{}] }}"#,
@@ -335,7 +333,7 @@ impl Array {
                 f.peek_within(ClientRaid::KEY, ClientRaid::BLADE_LINK).is_some();
             return;
         }
-        f.context.no_consistency_points = self.layout.kind().refusal(Part::ConsistencyPoints);
+        f.context.no_consistency_points = self.layout.refusal(Part::ConsistencyPoints);
         f.context.has_disk_groups =
             self.layout.in_place().is_some_and(|layout| layout.groups.len() > 1);
         f.context.is_pair = self.pair.is_some();
@@ -375,10 +373,13 @@ impl Array {
         }
         if f.has("controller") {
             // One that is not known is named by itself. The array is not read, so that any defaults will do.
-            f.set_defaults(presets::of(controller.unwrap_or(self.layout.kind().stand_in())));
+            let stand_in = || presets::named(self.layout.stand_in()?);
+            if let Some(constants) = controller.map(presets::of).or_else(stand_in) {
+                f.set_defaults(constants);
+            }
         }
         self.layout.begin(f);
-        f.context.no_consistency_points = self.layout.kind().refusal(Part::ConsistencyPoints);
+        f.context.no_consistency_points = self.layout.refusal(Part::ConsistencyPoints);
     }
 
     /// Goes over `lun = "1000 GB"`, or each `[[array.lun]]`.
@@ -428,10 +429,10 @@ impl Array {
         hosts: Option<&[Host]>,
     ) {
         let kinds = ArrayLayout::all();
-        let is_right = kinds.iter().all(|kind| s.is_right(kind.kind().table().0));
+        let is_right = kinds.iter().all(|kind| s.is_right(kind.table().0));
         let layout = is_right.then_some(&self.layout);
         let drive_bytes = s.is_right("spindle").then(|| self.spindle.drive_bytes()).flatten();
-        check_luns(s, self.layout.kind());
+        check_luns(s, &*self.layout);
         s.check_names(Volume::KEY, |_| {
             (
                 "another volume of this array has the same name".to_owned(),
@@ -440,7 +441,7 @@ impl Array {
         });
         self.check_form(s, hosts);
         SpindleFailure::check_all(s, &self.failures, layout);
-        let kind = self.layout.kind();
+        let kind = &*self.layout;
         if let (Some(drive_bytes), [table]) = (drive_bytes, s.inner(kind.table().0)) {
             kind.check_drive(table, drive_bytes);
         }
@@ -474,7 +475,7 @@ impl Array {
             fitted::check_parameters(
                 table,
                 &fitted.parameters,
-                layout.kind(),
+                &**layout,
                 &known.collect::<Vec<_>>(),
             );
         }
@@ -494,7 +495,7 @@ impl Array {
             );
         }
         for (key, part) in [(Pair::KEY, Part::Pair), (Volume::KEY, Part::Volumes)] {
-            let refusal = self.layout.kind().refusal(part);
+            let refusal = self.layout.refusal(part);
             if let Some((message, help)) = refusal.filter(|_| s.has(key)) {
                 s.problem(key, message, help);
             }
@@ -509,7 +510,7 @@ impl Array {
             let luns = self.luns.iter().filter(|lun| lun.controller == controller).cloned();
             let luns: Vec<Lun> = luns.collect();
             if !luns.is_empty() && s.is_right(Volume::KEY) {
-                layout.kind().check_room(s, &luns, &self.volumes, drive_bytes);
+                layout.check_room(s, &luns, &self.volumes, drive_bytes);
             }
         }
     }

@@ -147,7 +147,7 @@ impl ClientRaid {
         }
         let refusal = of_array
             .layout
-            .map(ArrayLayout::kind)
+            .map(|layout| &**layout)
             .and_then(|kind| kind.refusal(Part::Blades).map(|refusal| (kind.table().0, refusal)));
         if let Some((key, (message, help))) = refusal {
             section.problem(key, message, help);

@@ -53,7 +53,7 @@ impl SpindleFailure {
                 continue;
             }
             let spindle = failure.spindle;
-            if let Some(kind) = layout.map(ArrayLayout::kind) {
+            if let Some(kind) = layout {
                 if spindle >= kind.spindles() {
                     let (last, words) = (kind.spindles().saturating_sub(1), kind.spindle_words());
                     s.problem(

@@ -6,7 +6,7 @@
 //! nanoseconds that has passed every check, so the code that runs it need not check again.
 //!
 //! ```
-//! use strewn_scenario::{ArrayLayout, Scenario};
+//! use strewn_scenario::Scenario;
 //!
 //! let text = r#"
 //! schema = 1
@@ -54,7 +54,7 @@
 //! "#;
 //! let scenario = Scenario::parse(text, "small.toml")?;
 //! assert_eq!(scenario.segment_ns, 1_200_000_000_000);
-//! assert!(matches!(scenario.arrays[0].layout, ArrayLayout::WriteAnywhere(_)));
+//! assert!(scenario.arrays[0].layout.write_anywhere().is_some());
 //!
 //! // A misspelt key is refused at its line, with the key that was meant.
 //! let error = Scenario::parse(&text.replace("data_spindles", "data_spindels"), "small.toml")
@@ -89,6 +89,7 @@
 mod array;
 mod array_volumes;
 mod between_parts;
+pub mod build;
 mod catalog;
 mod client_raid;
 mod describe;
@@ -105,7 +106,7 @@ mod format;
 mod front_end;
 mod gateway;
 mod host;
-mod kinds;
+pub mod kinds;
 mod lun;
 mod machine;
 mod nearest;

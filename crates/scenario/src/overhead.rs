@@ -134,7 +134,7 @@ impl OverheadConfiguration {
                 "leave the configuration out",
             );
         }
-        let without_level = known.layout.kind().without_protection_level();
+        let without_level = known.layout.without_protection_level();
         if let Some(kind) = without_level.filter(|_| s.gives("protection_level")) {
             s.problem(
                 "protection_level",

@@ -99,7 +99,7 @@ fn of_array(array: &Array) -> Vec<String> {
             ));
         }
     }
-    let kind = array.layout.kind();
+    let kind = &*array.layout;
     for (name, percent) in kind.shares() {
         if percent > 0.0 && percent < LEAST_PERCENT {
             warnings.push(format!(

@@ -240,8 +240,6 @@ impl<P: Payload> Array<P> for InPlace<P> {
         self.config.groups.iter().map(|group| group.layout.spindles()).sum()
     }
 
-    fn start(&mut self, _now_ns: u64, _driver: &mut impl Driver<P>) {}
-
     fn host_operation(
         &mut self,
         _now_ns: u64,
@@ -345,8 +343,6 @@ impl<P: Payload> Array<P> for InPlace<P> {
             }
         }
     }
-
-    fn timer_fired(&mut self, _now_ns: u64, _driver: &mut impl Driver<P>) {}
 
     fn processor_costs(&self) -> &ProcessorCosts {
         &self.config.processor

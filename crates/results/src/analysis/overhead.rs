@@ -64,6 +64,8 @@ pub enum DiskGroupCapacity {
 pub struct OverheadArray {
     /// Name of the array.
     pub name: String,
+    /// What kind it is.
+    pub layout: LayoutKind,
     /// Spindles that hold data. Where parity rotates, all of the group.
     pub data_spindles: u32,
     /// Spindles that hold nothing but parity.
@@ -128,15 +130,6 @@ pub enum OverheadError {
 const BYTES_PER_GIB: f64 = (1_u64 << 30) as f64;
 
 impl OverheadArray {
-    /// Returns where the array writes an overwritten block.
-    #[must_use]
-    pub const fn layout(&self) -> LayoutKind {
-        match self.capacity {
-            CapacityRule::WriteAnywhere { .. } => LayoutKind::WriteAnywhere,
-            CapacityRule::InPlace(_) => LayoutKind::InPlace,
-        }
-    }
-
     fn purchased(&self, configuration: &OverheadConfiguration) -> u32 {
         self.data_spindles + self.parity_spindles + configuration.spare + configuration.root
     }
@@ -207,7 +200,7 @@ pub fn overhead(
             })?;
         found.push((array, configuration));
     }
-    let mut in_place = found.iter().filter(|(array, _)| array.layout() == LayoutKind::InPlace);
+    let mut in_place = found.iter().filter(|(array, _)| array.layout == LayoutKind::IN_PLACE);
     let reference = in_place
         .clone()
         .find(|(_, configuration)| configuration.used_by_results)

@@ -3,7 +3,7 @@
 
 use crate::analysis::beyond_bands::{beside_bands, notes};
 use crate::analysis::verdicts::verdicts;
-use crate::data::array::{ArrayResults, LayoutKind};
+use crate::data::array::ArrayResults;
 use crate::data::columns::Place;
 use crate::data::comparison::Metric;
 use crate::data::number::rounded;
@@ -257,9 +257,8 @@ fn differing_settings(runs: &[(String, &Results)]) -> Vec<DifferingParameter> {
 fn differing_parameters(in_runs: &[InRun<'_>]) -> Vec<DifferingParameter> {
     let arrays: Vec<&ArrayResults> = in_runs.iter().map(|(_, array)| *array).collect();
     let values = |value: &dyn Fn(&InRun<'_>) -> Option<String>| in_runs.iter().map(value).collect();
-    let layout = |kind: LayoutKind| Some(kind.as_str().to_owned());
     let mut rows = vec![
-        row("layout", values(&|(_, array)| layout(array.layout))),
+        row("layout", values(&|(_, array)| Some(array.layout.as_str().to_owned()))),
         row("outstanding", values(&|(_, array)| Some(array.outstanding.to_string()))),
         row(
             "spindles, data + parity",

@@ -1,5 +1,7 @@
 //! The measurements of one array, in the form of `results.json`.
 
+use std::borrow::Cow;
+
 use crate::data::phase::Phase;
 use crate::data::redundancy::{DataLoss, SpindleFailure};
 use crate::data::segment::{Segment, is_a_moment};
@@ -54,15 +56,10 @@ pub struct ParityGroup {
     pub added_at_seconds: f64,
 }
 
-/// Where an array writes an overwritten block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LayoutKind {
-    /// In a free block elsewhere (copy-on-write).
-    WriteAnywhere,
-    /// Where it was.
-    InPlace,
-}
+/// Where an array writes an overwritten block, or what else its kind is called.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LayoutKind(Cow<'static, str>);
 
 /// Spindles of an array by their purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -223,13 +220,21 @@ impl ArrayResults {
 }
 
 impl LayoutKind {
+    /// In a free block elsewhere (copy-on-write).
+    pub const WRITE_ANYWHERE: Self = Self::of("write-anywhere");
+    /// Where it was.
+    pub const IN_PLACE: Self = Self::of("in-place");
+
+    /// Returns the kind of this word, in lower case and with hyphens.
+    #[must_use]
+    pub const fn of(word: &'static str) -> Self {
+        Self(Cow::Borrowed(word))
+    }
+
     /// Returns the word for it in `results.json` and in tables.
     #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::WriteAnywhere => "write-anywhere",
-            Self::InPlace => "in-place",
-        }
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 }
 

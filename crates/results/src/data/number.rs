@@ -7,6 +7,12 @@ pub const SIGNIFICANT_DIGITS: usize = 6;
 /// MB of a MiB.
 pub const MB_PER_MIB: f64 = 1.048_576;
 
+/// Returns nanoseconds in seconds, as results have them.
+#[must_use]
+pub fn seconds(ns: u64) -> f64 {
+    rounded(ns as f64 / 1e9, SIGNIFICANT_DIGITS)
+}
+
 /// Rounds `value` to `significant_digits` decimal digits (at least one). A half goes to the even
 /// digit, judged by the decimal expansion of the binary value. Zero and non-finite values are
 /// returned unchanged.

@@ -171,11 +171,11 @@ pub struct GroupWords {
 impl Results {
     /// Returns what the groups of its arrays are called.
     pub fn group_words(&self) -> GroupWords {
-        let has = |kind| {
+        let has = |kind: LayoutKind| {
             let mut arrays = self.arrays.iter();
             arrays.any(|array| array.layout == kind && !array.parity_groups.is_empty())
         };
-        match (has(LayoutKind::WriteAnywhere), has(LayoutKind::InPlace)) {
+        match (has(LayoutKind::WRITE_ANYWHERE), has(LayoutKind::IN_PLACE)) {
             (true, true) => GroupWords {
                 heading: "Parity groups and disk groups",
                 caption: "Each parity or disk group, by segment",

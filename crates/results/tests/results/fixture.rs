@@ -131,7 +131,7 @@ fn write_anywhere() -> ArrayResults {
     });
     ArrayResults {
         name: "FAS2050".to_owned(),
-        layout: LayoutKind::WriteAnywhere,
+        layout: LayoutKind::WRITE_ANYWHERE,
         outstanding: 150,
         lun_bytes: None,
         spindles: Spindles { data: 18, parity: 2, spare: 2, root: 3, purchased: 25 },
@@ -152,7 +152,7 @@ fn write_anywhere() -> ArrayResults {
 fn in_place() -> ArrayResults {
     ArrayResults {
         name: "EVA4400".to_owned(),
-        layout: LayoutKind::InPlace,
+        layout: LayoutKind::IN_PLACE,
         outstanding: 170,
         lun_bytes: None,
         spindles: Spindles { data: 20, parity: 0, spare: 0, root: 0, purchased: 20 },
@@ -176,6 +176,7 @@ pub fn overhead_arrays() -> [OverheadArray; 2] {
     [
         OverheadArray {
             name: "FAS2050".to_owned(),
+            layout: LayoutKind::WRITE_ANYWHERE,
             data_spindles: 18,
             parity_spindles: 2,
             iops_fresh: 4864.0,
@@ -188,6 +189,7 @@ pub fn overhead_arrays() -> [OverheadArray; 2] {
         },
         OverheadArray {
             name: "EVA4400".to_owned(),
+            layout: LayoutKind::IN_PLACE,
             data_spindles: 20,
             parity_spindles: 0,
             iops_fresh: 5983.0,

@@ -14,8 +14,8 @@ use super::measure::{Meter, ProbedDevice};
 use super::payload::Payload;
 use crate::array_run::ArrayRun;
 use crate::layout_map;
-use crate::mapped::Mapped;
 use crate::run::Observer;
+use strewn_scenario::build::Mapped;
 
 /// Interval between checks for a stop and reports of progress.
 const LOOK_NS: u64 = 100_000_000;

@@ -25,9 +25,9 @@ use strewn_sim::Host;
 
 use crate::array_run::ArrayRun;
 use crate::load::Load;
-use crate::mapped::map_of_groups;
 use crate::run::{self, Observer};
-use crate::{build, results};
+use crate::{hosts, results};
+use strewn_scenario::build::map_of_groups;
 
 pub use error::LiveError;
 pub use scenario::LivePlan;
@@ -131,7 +131,7 @@ impl LiveRun {
         let began = Instant::now();
         let host: Box<dyn Host> = match load {
             None => run::own_host(scenario, 0)?.boxed(),
-            Some(load) => load.host(scenario, 0, build::seed(scenario, 0))?.boxed(),
+            Some(load) => load.host(scenario, 0, hosts::seed(scenario, 0))?.boxed(),
         };
         let Self { assembled, options, .. } = self;
         let mut real = real_spindles(&assembled.open_devices().collect::<Vec<_>>());

@@ -9,9 +9,9 @@ use strewn_live::configuration::{
 use strewn_live::format::LogLayout;
 use strewn_raid::ProtectionLevel;
 use strewn_scenario::{
-    AccessSpecificationChoice, Array, ArrayLayout, BackgroundWork, CacheStart, DiskGroup, Format,
-    FurtherGroup, InPlace, InPlaceLayout, Lun, Processor, RelocationConfig, Scenario,
-    SpindleChoice, Workload, WriteAnywhere,
+    AccessSpecificationChoice, Array, BackgroundWork, CacheStart, DiskGroup, Format, FurtherGroup,
+    InPlace, InPlaceLayout, Lun, Processor, RelocationConfig, Scenario, SpindleChoice, Workload,
+    WriteAnywhere,
 };
 use strewn_spindle::Scheduler;
 
@@ -63,10 +63,8 @@ pub(super) fn of(
         return Err(LiveError::AccessTooLong { access_bytes: longest, file_bytes });
     }
     let layout = match &configuration.layout {
-        LiveLayout::WriteAnywhere(layout) => {
-            ArrayLayout::WriteAnywhere(write_anywhere(configuration, layout))
-        }
-        LiveLayout::InPlace(layout) => ArrayLayout::InPlace(in_place(configuration, layout)),
+        LiveLayout::WriteAnywhere(layout) => write_anywhere(configuration, layout).into(),
+        LiveLayout::InPlace(layout) => in_place(configuration, layout).into(),
     };
     let array = Array {
         name: name.to_owned(),

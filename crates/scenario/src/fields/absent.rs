@@ -7,7 +7,7 @@ use crate::fields::{Context, Table};
 
 /// Returns the names of settings of a table that are not listed and may be given: what is off, at a default that is not
 /// listed, or of no use as other settings are, which is refused with its remedy.
-pub(crate) fn absent_names(table: &mut dyn Table, context: Context) -> Vec<String> {
+pub fn absent_names(table: &mut dyn Table, context: Context) -> Vec<String> {
     let mut absent = Vec::new();
     each_setting(table, context, &mut |found| {
         let field = found.field;

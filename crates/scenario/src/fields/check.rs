@@ -6,7 +6,7 @@ use crate::fields::slot::Slot;
 use crate::fields::{Around, Context, Entries, Fields, Maybe, Table, Visitor};
 
 /// Notes what is wrong between the settings of a table, and of those in it.
-pub(crate) fn check(section: &Section<'_>, table: &mut dyn Table, around: &Around) {
+pub fn check(section: &Section<'_>, table: &mut dyn Table, around: &Around) {
     table.fields(&mut Fields::new(&mut Checker { section, around }, Context::default()));
     table.check(section, around);
 }

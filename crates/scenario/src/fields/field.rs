@@ -9,7 +9,7 @@ use crate::setting_value::SettingValue;
 
 /// A setting: what it is called, means and takes, and who may change it.
 #[derive(Debug, Clone)]
-pub(crate) struct Field {
+pub struct Field {
     pub(crate) key: &'static str,
     /// What it means, in a sentence for the schema and the reference.
     pub(crate) help: &'static str,
@@ -45,11 +45,11 @@ pub(crate) struct Field {
 }
 
 /// Returns what is wrong with a value, and a remedy; none if it is right.
-pub(crate) type Refusal = fn(&SettingValue) -> Option<(String, String)>;
+pub type Refusal = fn(&SettingValue) -> Option<(String, String)>;
 
 /// What happens without a value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Absence {
+pub enum Absence {
     /// There is none.
     None,
     /// It is asked for, with an example or a remedy.
@@ -68,7 +68,7 @@ pub(crate) enum Absence {
 
 /// Whether a setting is among those that are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Listing {
+pub enum Listing {
     Always,
     /// Unless it is at its default, as results always were; it may be set by name all the same.
     UnlessDefault,
@@ -77,7 +77,7 @@ pub(crate) enum Listing {
 
 /// By what a scenario that is scaled down divides a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Scales {
+pub enum Scales {
     /// The whole divisor.
     Whole,
     /// Its square root.
@@ -86,7 +86,7 @@ pub(crate) enum Scales {
 
 /// How entries of a list of tables are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Naming {
+pub enum Naming {
     Numbers,
     /// By their names in problems, numbered in settings.
     InProblems,
@@ -96,7 +96,7 @@ pub(crate) enum Naming {
 
 /// A control of the page.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Page {
+pub struct Page {
     /// Its place among the controls of its array or workload.
     pub(crate) place: u8,
     pub(crate) label: &'static str,
@@ -130,72 +130,72 @@ fn field(key: &'static str, help: &'static str, kind: Kind) -> Field {
 }
 
 /// `true` or `false`.
-pub(crate) fn flag(key: &'static str, help: &'static str) -> Field {
+pub fn flag(key: &'static str, help: &'static str) -> Field {
     field(key, help, Kind::Flag)
 }
 
 /// A string.
-pub(crate) fn text(key: &'static str, help: &'static str) -> Field {
+pub fn text(key: &'static str, help: &'static str) -> Field {
     field(key, help, Kind::Text)
 }
 
 /// A string of one line.
-pub(crate) fn name(key: &'static str, help: &'static str) -> Field {
+pub fn name(key: &'static str, help: &'static str) -> Field {
     field(key, help, Kind::Name)
 }
 
 /// A whole number of 0 or more.
-pub(crate) fn whole(key: &'static str, help: &'static str) -> Field {
+pub fn whole(key: &'static str, help: &'static str) -> Field {
     field(key, help, Kind::Count { least: 0, most: i64::MAX as u64 })
 }
 
 /// A whole number of 1 or more.
-pub(crate) fn count(key: &'static str, help: &'static str) -> Field {
+pub fn count(key: &'static str, help: &'static str) -> Field {
     field(key, help, Kind::Count { least: 1, most: u32::MAX.into() })
 }
 
 /// A number of spindles, or of one of them: 16 bits.
-pub(crate) fn spindles(key: &'static str, help: &'static str) -> Field {
+pub fn spindles(key: &'static str, help: &'static str) -> Field {
     count(key, help).at_most(u16::MAX.into())
 }
 
 /// A percentage of 0 to 100.
-pub(crate) fn percent(key: &'static str, help: &'static str) -> Field {
+pub fn percent(key: &'static str, help: &'static str) -> Field {
     field(key, help, Kind::Percent)
 }
 
 /// A percentage of 0 to 100 without a fraction.
-pub(crate) fn whole_percent(key: &'static str, help: &'static str) -> Field {
+pub fn whole_percent(key: &'static str, help: &'static str) -> Field {
     field(key, help, Kind::WholePercent { least: 0 })
 }
 
 /// A number of 0 or more.
-pub(crate) fn number(key: &'static str, help: &'static str) -> Field {
+pub fn number(key: &'static str, help: &'static str) -> Field {
     field(key, help, Kind::Number { above_zero: false })
 }
 
 /// A size of 0 bytes or more.
-pub(crate) fn size(key: &'static str, help: &'static str) -> Field {
+pub fn size(key: &'static str, help: &'static str) -> Field {
     field(key, help, Kind::Size { least: 0 })
 }
 
 /// A time of 0 or more.
-pub(crate) fn time(key: &'static str, help: &'static str) -> Field {
+pub fn time(key: &'static str, help: &'static str) -> Field {
     field(key, help, Kind::Time { least: 0 })
 }
 
 /// What work costs, or a part of a network adds: at most a second, for arithmetic on fractions of nanoseconds.
-pub(crate) fn cost(key: &'static str, help: &'static str) -> Field {
+pub fn cost(key: &'static str, help: &'static str) -> Field {
     field(key, help, Kind::TimeRange(0..=1_000_000_000))
 }
 
 /// One of the words of a type.
-pub(crate) fn choice<T: Words>(key: &'static str, help: &'static str) -> Field {
+pub fn choice<T: Words>(key: &'static str, help: &'static str) -> Field {
     field(key, help, Kind::Choice(T::WORDS.iter().map(|(word, _)| *word).collect()))
 }
 
 /// One of the names that something has; `what` it is.
-pub(crate) fn known(
+pub fn known(
     key: &'static str,
     help: &'static str,
     what: &'static str,
@@ -205,58 +205,58 @@ pub(crate) fn known(
 }
 
 /// What is of no common kind.
-pub(crate) fn own(key: &'static str, help: &'static str, own: &'static Own) -> Field {
+pub fn own(key: &'static str, help: &'static str, own: &'static Own) -> Field {
     field(key, help, Kind::Own(own))
 }
 
 /// A list of what `element` is.
-pub(crate) fn list_of(element: Field) -> Field {
+pub fn list_of(element: Field) -> Field {
     Field { kind: Kind::List { of: Box::new(element.kind), is_unique: false }, ..element }
 }
 
 /// A table, or a list of tables.
-pub(crate) fn table(key: &'static str, help: &'static str) -> Field {
+pub fn table(key: &'static str, help: &'static str) -> Field {
     field(key, help, Kind::Table)
 }
 
 impl Field {
     /// Asked for, with an example of its value as TOML, or for a table what to add.
-    pub(crate) fn required(self, example: &'static str) -> Self {
+    pub fn required(self, example: &'static str) -> Self {
         Self { absence: Absence::Required(example), ..self }
     }
 
     /// Asked for unless the controller has it, or another setting makes it needless, as its meaning says.
-    pub(crate) fn required_unless(self, example: &'static str) -> Self {
+    pub fn required_unless(self, example: &'static str) -> Self {
         Self { absence: Absence::RequiredUnless(example), ..self }
     }
 
     /// A default as TOML, which was chosen.
-    pub(crate) fn chosen(self, default: &'static str) -> Self {
+    pub fn chosen(self, default: &'static str) -> Self {
         self.default(default, "chosen")
     }
 
     /// A default as TOML, and where it comes from.
-    pub(crate) fn default(self, default: &'static str, source: &'static str) -> Self {
+    pub fn default(self, default: &'static str, source: &'static str) -> Self {
         Self { absence: Absence::Default(default), source, ..self }
     }
 
     /// The default is that of what the table's other settings choose, as a rule this one, as TOML.
-    pub(crate) fn of_kind(self, default: &'static str, source: &'static str) -> Self {
+    pub fn of_kind(self, default: &'static str, source: &'static str) -> Self {
         Self { absence: Absence::OfKind(default), source, ..self }
     }
 
     /// The default is what a new table has, which comes from `source`.
-    pub(crate) fn present(self, source: &'static str) -> Self {
+    pub fn present(self, source: &'static str) -> Self {
         Self { absence: Absence::Present, source, ..self }
     }
 
     /// The default is what another table has.
-    pub(crate) fn inherited(self) -> Self {
+    pub fn inherited(self) -> Self {
         Self { absence: Absence::Inherited, ..self }
     }
 
     /// No less than one.
-    pub(crate) fn positive(mut self) -> Self {
+    pub fn positive(mut self) -> Self {
         match &mut self.kind {
             Kind::Size { least }
             | Kind::Time { least }
@@ -269,7 +269,7 @@ impl Field {
     }
 
     /// Zero too.
-    pub(crate) fn or_zero(mut self) -> Self {
+    pub fn or_zero(mut self) -> Self {
         if let Kind::Count { least, .. } | Kind::Sectors { least } = &mut self.kind {
             *least = 0;
         }
@@ -277,7 +277,7 @@ impl Field {
     }
 
     /// At most this many.
-    pub(crate) fn at_most(mut self, limit: u64) -> Self {
+    pub fn at_most(mut self, limit: u64) -> Self {
         if let Kind::Count { most, .. } = &mut self.kind {
             *most = limit;
         }
@@ -285,7 +285,7 @@ impl Field {
     }
 
     /// A whole number, or a time, between two that a reader is told of together.
-    pub(crate) fn within(mut self, range: RangeInclusive<u64>) -> Self {
+    pub fn within(mut self, range: RangeInclusive<u64>) -> Self {
         self.kind = match self.kind {
             Kind::Time { .. } | Kind::TimeRange(_) => Kind::TimeRange(range),
             _ => Kind::Range(range),
@@ -294,7 +294,7 @@ impl Field {
     }
 
     /// A list in which nothing is twice.
-    pub(crate) fn unique(mut self) -> Self {
+    pub fn unique(mut self) -> Self {
         if let Kind::List { is_unique, .. } = &mut self.kind {
             *is_unique = true;
         }
@@ -302,67 +302,67 @@ impl Field {
     }
 
     /// One of these words alone.
-    pub(crate) fn of_words(self, words: &[&'static str]) -> Self {
+    pub fn of_words(self, words: &[&'static str]) -> Self {
         Self { kind: Kind::Choice(words.to_vec()), ..self }
     }
 
     /// A size between two, a multiple of a unit.
-    pub(crate) fn sized(self, range: RangeInclusive<u64>, unit: Multiple) -> Self {
+    pub fn sized(self, range: RangeInclusive<u64>, unit: Multiple) -> Self {
         Self { kind: Kind::SizeRange(range, unit), ..self }
     }
 
     /// A size of whole sectors.
-    pub(crate) fn of_sectors(self) -> Self {
+    pub fn of_sectors(self) -> Self {
         Self { kind: Kind::Sectors { least: 1 }, ..self }
     }
 
     /// Refuses some values of the right kind, with a message and a remedy.
-    pub(crate) fn refusing(self, refusal: Refusal) -> Self {
+    pub fn refusing(self, refusal: Refusal) -> Self {
         Self { refusal: Some(refusal), ..self }
     }
 
     /// Not listed while it is at its default.
-    pub(crate) fn unless_default(self) -> Self {
+    pub fn unless_default(self) -> Self {
         Self { listing: Listing::UnlessDefault, ..self }
     }
 
     /// Listed if `is_listed`.
-    pub(crate) fn listed(self, is_listed: bool) -> Self {
+    pub fn listed(self, is_listed: bool) -> Self {
         if is_listed { self } else { Self { listing: Listing::Never, ..self } }
     }
 
     /// Calibration may set it; `place` is its place among the parameters.
-    pub(crate) fn fit(self, place: u8) -> Self {
+    pub fn fit(self, place: u8) -> Self {
         Self { fit: Some(place), ..self }
     }
 
     /// Scaling divides it. `what` calls it, with `{}` for what it is of.
-    pub(crate) fn scales(self, by: Scales, what: impl Into<Cow<'static, str>>) -> Self {
+    pub fn scales(self, by: Scales, what: impl Into<Cow<'static, str>>) -> Self {
         Self { scales: Some((by, what.into())), ..self }
     }
 
     /// A time of the run at which something happens, which scaling divides too.
-    pub(crate) fn moment(self, what: impl Into<Cow<'static, str>>) -> Self {
+    pub fn moment(self, what: impl Into<Cow<'static, str>>) -> Self {
         Self { is_moment: true, ..self.scales(Scales::Whole, what) }
     }
 
     /// What scaling calls the entries of a list: with `{name}`, `{n}` for the number, and `{}` for what they are of.
-    pub(crate) fn owner(self, owner: &'static str) -> Self {
+    pub fn owner(self, owner: &'static str) -> Self {
         Self { owner, ..self }
     }
 
     /// Its settings cannot be set by name before the text has it.
-    pub(crate) fn apart(self) -> Self {
+    pub fn apart(self) -> Self {
         Self { is_apart: true, ..self }
     }
 
     /// It has a control on the page.
-    pub(crate) fn page(self, place: u8, label: &'static str) -> Self {
+    pub fn page(self, place: u8, label: &'static str) -> Self {
         Self { page: Some(Page { place, label, unit: None, about: None, more: "" }), ..self }
     }
 
     /// The unit beside the control.
-    pub(crate) fn in_unit(mut self, unit: &'static str) -> Self {
+    pub fn in_unit(mut self, unit: &'static str) -> Self {
         if let Some(page) = &mut self.page {
             page.unit = Some(unit);
         }
@@ -370,7 +370,7 @@ impl Field {
     }
 
     /// What the page says of it in other words.
-    pub(crate) fn about(mut self, about: &'static str) -> Self {
+    pub fn about(mut self, about: &'static str) -> Self {
         if let Some(page) = &mut self.page {
             page.about = Some(about);
         }
@@ -378,7 +378,7 @@ impl Field {
     }
 
     /// What the page says of it besides.
-    pub(crate) fn more(mut self, more: &'static str) -> Self {
+    pub fn more(mut self, more: &'static str) -> Self {
         if let Some(page) = &mut self.page {
             page.more = more;
         }
@@ -386,27 +386,27 @@ impl Field {
     }
 
     /// What the key means that may be given in two forms.
-    pub(crate) fn either(self, whole: &'static str) -> Self {
+    pub fn either(self, whole: &'static str) -> Self {
         Self { either: Some(whole), ..self }
     }
 
     /// What one entry of a list of tables is.
-    pub(crate) fn each(self, each: &'static str) -> Self {
+    pub fn each(self, each: &'static str) -> Self {
         Self { each, ..self }
     }
 
     /// The schema describes the table once, under this name.
-    pub(crate) fn shared(self, name: &'static str) -> Self {
+    pub fn shared(self, name: &'static str) -> Self {
         Self { shared: Some(name), ..self }
     }
 
     /// Most entries of a list of tables.
-    pub(crate) fn at_most_tables(self, most: usize) -> Self {
+    pub fn at_most_tables(self, most: usize) -> Self {
         Self { most: Some(most), ..self }
     }
 
     /// Problems call entries by their names, and so do settings if `everywhere`.
-    pub(crate) fn named(self, naming: Naming) -> Self {
+    pub fn named(self, naming: Naming) -> Self {
         Self { naming, ..self }
     }
 }

@@ -11,7 +11,7 @@ use crate::value::{self, Reading, refuse};
 
 /// What a setting takes.
 #[derive(Debug, Clone)]
-pub(crate) enum Kind {
+pub enum Kind {
     Flag,
     /// Any string.
     Text,
@@ -67,7 +67,7 @@ pub(crate) enum Kind {
 
 /// What a setting takes that is of no common kind.
 #[derive(Debug)]
-pub(crate) struct Own {
+pub struct Own {
     /// Reads a value.
     pub(crate) read: fn(&DeValue<'_>) -> Reading<SettingValue>,
     /// What the schema says of it, as the members of a JSON object.
@@ -78,7 +78,7 @@ pub(crate) struct Own {
 
 /// What a size is a multiple of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Multiple {
+pub enum Multiple {
     Byte,
     /// 32 bits, to which PDUs are padded.
     Word,
@@ -101,7 +101,7 @@ impl Multiple {
 
 impl Kind {
     /// Reads one value, which is not a list.
-    pub(crate) fn read(&self, given: &DeValue<'_>) -> Reading<SettingValue> {
+    pub fn read(&self, given: &DeValue<'_>) -> Reading<SettingValue> {
         match self {
             Self::Flag => value::flag(given).map(Into::into),
             Self::Text => value::text(given).map(Into::into),
@@ -142,17 +142,17 @@ impl Kind {
     }
 
     /// Whether it is a size in bytes.
-    pub(crate) const fn is_size(&self) -> bool {
+    pub const fn is_size(&self) -> bool {
         matches!(self, Self::Size { .. } | Self::SizeRange(..) | Self::Sectors { .. })
     }
 
     /// Whether it is a time in nanoseconds.
-    pub(crate) const fn is_time(&self) -> bool {
+    pub const fn is_time(&self) -> bool {
         matches!(self, Self::Time { .. } | Self::TimeRange(_))
     }
 
     /// Returns a value in base units as a scenario's file writes it.
-    pub(crate) fn written(&self, value: SettingValue) -> SettingValue {
+    pub fn written(&self, value: SettingValue) -> SettingValue {
         match value {
             SettingValue::Count(bytes) if self.is_size() => Bytes(bytes).to_string().into(),
             SettingValue::Count(ns) if self.is_time() => Nanoseconds(ns).to_string().into(),

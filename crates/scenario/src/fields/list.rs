@@ -7,7 +7,7 @@ use crate::fields::{Context, Table};
 use crate::setting_value::SettingValue;
 
 /// Returns the settings of a table with their values as a file writes them, by name.
-pub(crate) fn listed(table: &mut dyn Table, context: Context) -> Vec<(String, SettingValue)> {
+pub fn listed(table: &mut dyn Table, context: Context) -> Vec<(String, SettingValue)> {
     let mut listed = Vec::new();
     each_setting(table, context, &mut |found| {
         let field = found.field;
@@ -25,7 +25,7 @@ pub(crate) fn listed(table: &mut dyn Table, context: Context) -> Vec<(String, Se
 }
 
 /// Whether a value is what the setting is without one.
-pub(crate) fn is_default(field: &Field, value: &SettingValue) -> bool {
+pub fn is_default(field: &Field, value: &SettingValue) -> bool {
     match &field.absence {
         Absence::Default(text) => of_default(field, text).is_some_and(|default| {
             // A cost is a number of nanoseconds, and a time a count of them.

@@ -25,30 +25,30 @@ mod setting;
 mod slot;
 mod walk;
 
-pub(crate) use absent::absent_names;
-pub(crate) use check::check;
-pub(crate) use field::{
+pub use absent::absent_names;
+pub use check::check;
+pub use field::{
     Field, Naming, Scales, choice, cost, count, flag, known, list_of, name, number, own, percent,
     size, spindles, table, text, time, whole, whole_percent,
 };
-pub(crate) use kind::{Multiple, Own};
-pub(crate) use list::listed;
-pub(crate) use moments::moments;
+pub use kind::{Multiple, Own};
+pub use list::listed;
+pub use moments::moments;
 pub(crate) use number::numbers;
 pub use number::{ArrayParameter, ParameterUnit};
-pub(crate) use read::read;
-pub(crate) use reference::reference;
-pub(crate) use scale::{change, divided_size, scale};
-pub(crate) use schema::schema_of;
-pub(crate) use section::{Problems, Section};
+pub use read::read;
+pub use reference::reference;
+pub use scale::{change, divided_size, scale};
+pub use schema::schema_of;
+pub use section::{Problems, Section};
 pub(crate) use setting::described;
 pub use setting::{Control, Setting, Takes};
-pub(crate) use slot::{Limit, Slot, UnlessZero, Words};
+pub use slot::{Limit, Slot, UnlessZero, Words};
 
 use toml::de::DeTable;
 
 /// A table of a scenario, with the values of its settings.
-pub(crate) trait Table {
+pub trait Table {
     /// Goes over its settings, in the order in which they are listed.
     fn fields(&mut self, f: &mut Fields<'_>);
 
@@ -63,7 +63,7 @@ pub(crate) trait Table {
 
 /// What checking a table must know of the scenario that it is in. What is not right by itself is left out.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Around {
+pub struct Around {
     /// The scenario's segments.
     pub(crate) segments: Option<u32>,
     /// The length of the run, in nanoseconds.
@@ -71,7 +71,7 @@ pub(crate) struct Around {
 }
 
 /// What goes over settings.
-pub(crate) trait Visitor {
+pub trait Visitor {
     /// A setting.
     fn value(&mut self, field: &Field, slot: &mut dyn Slot);
 
@@ -97,7 +97,7 @@ pub(crate) trait Visitor {
 
 /// What decides, outside of a table, which settings it has.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Context {
+pub struct Context {
     /// Whether workloads have names, and outstanding operations of their own.
     pub(crate) workloads_are_named: bool,
     /// Whether hosts have names, and cores of their own.
@@ -113,7 +113,7 @@ pub(crate) struct Context {
 }
 
 /// Settings being gone over.
-pub(crate) struct Fields<'v> {
+pub struct Fields<'v> {
     visitor: &'v mut dyn Visitor,
     pub(crate) context: Context,
 }
@@ -123,28 +123,28 @@ impl<'v> Fields<'v> {
         Self { visitor, context }
     }
 
-    pub(crate) fn value(&mut self, field: Field, slot: &mut dyn Slot) {
+    /// A setting with one value, which has its place in `slot`.
+    pub fn value(&mut self, field: Field, slot: &mut dyn Slot) {
         self.visitor.value(&field, slot);
     }
 
-    pub(crate) fn table<T: Table + Default + 'static>(
-        &mut self,
-        field: Field,
-        table: &mut Option<T>,
-    ) {
+    /// A table that may be absent.
+    pub fn table<T: Table + Default + 'static>(&mut self, field: Field, table: &mut Option<T>) {
         self.visitor.table(&field, table, self.context);
     }
 
-    pub(crate) fn part(&mut self, field: Field, table: &mut dyn Table) {
+    /// A table that is always there, if only with defaults.
+    pub fn part(&mut self, field: Field, table: &mut dyn Table) {
         self.visitor.part(&field, table, self.context);
     }
 
-    pub(crate) fn tables<T: Table + Default>(&mut self, field: Field, tables: &mut Vec<T>) {
+    /// A list of tables.
+    pub fn tables<T: Table + Default>(&mut self, field: Field, tables: &mut Vec<T>) {
         self.tables_like(field, tables, &T::default);
     }
 
     /// A list of tables, each of which is at first as `new` makes it.
-    pub(crate) fn tables_like<T: Table>(
+    pub fn tables_like<T: Table>(
         &mut self,
         field: Field,
         tables: &mut Vec<T>,
@@ -155,63 +155,63 @@ impl<'v> Fields<'v> {
     }
 
     /// Whether the text is read.
-    pub(crate) fn reads(&mut self) -> bool {
+    pub fn reads(&mut self) -> bool {
         self.visitor.text().is_some()
     }
 
     /// Whether settings are described, and so all that there can be.
-    pub(crate) fn describes(&self) -> bool {
+    pub fn describes(&self) -> bool {
         self.visitor.describes()
     }
 
     /// Whether the text itself gives a key; true where no text is read.
-    pub(crate) fn is_given(&mut self, key: &str) -> bool {
+    pub fn is_given(&mut self, key: &str) -> bool {
         self.visitor.text().is_none_or(|text| text.gives(key))
     }
 
     /// Whether the value of a key is right by itself; true where no text is read.
-    pub(crate) fn is_right(&mut self, key: &str) -> bool {
+    pub fn is_right(&mut self, key: &str) -> bool {
         self.visitor.text().is_none_or(|text| text.is_right(key))
     }
 
     /// Whether a key has a value, by the text or its controller; true where no text is read.
-    pub(crate) fn has(&mut self, key: &str) -> bool {
+    pub fn has(&mut self, key: &str) -> bool {
         self.visitor.text().is_none_or(|text| text.has(key))
     }
 
     /// Whether the text has `[[key]]`, if one is read.
-    pub(crate) fn is_list(&mut self, key: &str) -> Option<bool> {
+    pub fn is_list(&mut self, key: &str) -> Option<bool> {
         self.visitor.text().map(|text| text.is_list(key))
     }
 
     /// Takes what the text does not give from a controller.
-    pub(crate) fn set_defaults(&mut self, constants: &'static DeTable<'static>) {
+    pub fn set_defaults(&mut self, constants: &'static DeTable<'static>) {
         if let Some(text) = self.visitor.text() {
             text.set_defaults(constants);
         }
     }
 
     /// Asks for one of some keys, with what to add if the text has none.
-    pub(crate) fn requires_one_of(&mut self, keys: &[&'static str], help: &str) {
+    pub fn requires_one_of(&mut self, keys: &[&'static str], help: &str) {
         if let Some(text) = self.visitor.text() {
             text.require_one_of(keys, help);
         }
     }
 
     /// The text of a key of a table in this one, if it has one.
-    pub(crate) fn peek_within(&mut self, table: &str, key: &str) -> Option<String> {
+    pub fn peek_within(&mut self, table: &str, key: &str) -> Option<String> {
         self.visitor.text()?.peek_within(table, key)
     }
 
     /// A key that has no meaning here: it is no mistake by itself, and its value is not read.
-    pub(crate) fn passes_over(&mut self, key: &'static str) {
+    pub fn passes_over(&mut self, key: &'static str) {
         if let Some(text) = self.visitor.text() {
             text.knows(key);
         }
     }
 
     /// A key that must not be given here.
-    pub(crate) fn refuses(&mut self, key: &'static str, message: &str, help: &str) {
+    pub fn refuses(&mut self, key: &'static str, message: &str, help: &str) {
         if let Some(text) = self.visitor.text() {
             text.refuse(key, message, help);
         }
@@ -219,7 +219,7 @@ impl<'v> Fields<'v> {
 }
 
 /// The text of a table that is being read.
-pub(crate) trait Text {
+pub trait Text {
     /// Whether the text itself has the key.
     fn gives(&self, key: &str) -> bool;
 
@@ -249,7 +249,7 @@ pub(crate) trait Text {
 }
 
 /// A table that may be absent.
-pub(crate) trait Maybe {
+pub trait Maybe {
     fn get(&mut self) -> Option<&mut dyn Table>;
     fn set(&mut self, is_there: bool);
     /// Another one like it, with what a table has that gives nothing.
@@ -271,7 +271,7 @@ impl<T: Table + Default + 'static> Maybe for Option<T> {
 }
 
 /// The entries of a list of tables.
-pub(crate) trait Entries {
+pub trait Entries {
     fn count(&self) -> usize;
     fn get(&mut self, index: usize) -> &mut dyn Table;
     /// Adds an entry to a list that is being read, which is empty at first.

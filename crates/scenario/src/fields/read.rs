@@ -12,12 +12,7 @@ use crate::setting_value::SettingValue;
 use crate::value::{self, Reading};
 
 /// Reads a table and those in it. `section` knows afterwards what is wrong, and has the tables within.
-pub(crate) fn read(
-    section: &mut Section<'_>,
-    table: &mut dyn Table,
-    naming: Naming,
-    context: Context,
-) {
+pub fn read(section: &mut Section<'_>, table: &mut dyn Table, naming: Naming, context: Context) {
     table.fields(&mut Fields::new(&mut Reader { section, naming }, context));
     section.finish();
 }
@@ -174,7 +169,7 @@ fn read_list(
 }
 
 /// Returns the value that a default's text has; a test reads each.
-pub(crate) fn of_default(field: &Field, text: &str) -> Option<SettingValue> {
+pub fn of_default(field: &Field, text: &str) -> Option<SettingValue> {
     let document = format!("value = {text}");
     let table = DeTable::parse(&document).ok()?;
     let given = table.get_ref().get("value")?;

@@ -8,7 +8,7 @@ use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
 use crate::quantity::{Bytes, Nanoseconds};
 
 /// Returns the reference of a scenario's settings, whose tables are `root`, as Markdown below `head`.
-pub(crate) fn reference(head: &str, about: &str, root: &mut dyn Table) -> String {
+pub fn reference(head: &str, about: &str, root: &mut dyn Table) -> String {
     let mut writer = Writer { text: head.to_owned(), ..Writer::default() };
     writer.section(String::new(), about, root);
     writer.text

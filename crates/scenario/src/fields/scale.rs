@@ -12,7 +12,7 @@ use crate::quantity::{Bytes, Nanoseconds};
 use crate::setting_value::SettingValue;
 
 /// Divides the quantities of a scenario by `by` or its square root, and returns a line for each change.
-pub(crate) fn scale(scenario: &mut dyn Table, by: u32) -> Vec<String> {
+pub fn scale(scenario: &mut dyn Table, by: u32) -> Vec<String> {
     let lines = divide(scenario, String::new(), by).into_iter();
     lines.map(|(_, line)| line).collect()
 }
@@ -89,13 +89,13 @@ fn divided(field: &Field, before: u64, by: u32) -> (u64, Option<String>) {
 }
 
 /// Divides a size, down to whole blocks. Nothing becomes zero unless it was.
-pub(crate) fn divided_size(bytes: u64, by: u32) -> u64 {
+pub fn divided_size(bytes: u64, by: u32) -> u64 {
     let divided = bytes / u64::from(by);
     (divided - divided % BLOCK_BYTES).max(BLOCK_BYTES.min(bytes))
 }
 
 /// Returns what changes, if it can be seen.
-pub(crate) fn change(before: &impl Display, after: &impl Display) -> Option<String> {
+pub fn change(before: &impl Display, after: &impl Display) -> Option<String> {
     let (before, after) = (before.to_string(), after.to_string());
     (before != after).then(|| format!("{before} -> {after}"))
 }

@@ -25,7 +25,7 @@ fn time() -> Value {
 }
 
 /// Returns the schema of a whole scenario, whose tables are `root`.
-pub(crate) fn schema_of(root: &mut dyn Table, title: &str, about: &str) -> String {
+pub fn schema_of(root: &mut dyn Table, title: &str, about: &str) -> String {
     let (mut root, mut shared) = of_table(root);
     shared.insert("size".to_owned(), size());
     shared.insert("time".to_owned(), time());

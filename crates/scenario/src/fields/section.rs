@@ -20,17 +20,17 @@ use crate::value::{self, one_of};
 static NOTHING: LazyLock<DeTable<'static>> = LazyLock::new(DeTable::new);
 
 /// The problems of one text.
-pub(crate) struct Problems<'t> {
+pub struct Problems<'t> {
     text: &'t str,
     found: RefCell<Vec<Problem>>,
 }
 
 impl<'t> Problems<'t> {
-    pub(crate) fn new(text: &'t str) -> Self {
+    pub fn new(text: &'t str) -> Self {
         Self { text, found: RefCell::default() }
     }
 
-    pub(crate) fn add(
+    pub fn add(
         &self,
         kind: ProblemKind,
         span: Range<usize>,
@@ -42,7 +42,7 @@ impl<'t> Problems<'t> {
         self.found.borrow_mut().push(problem);
     }
 
-    pub(crate) fn into_found(self) -> Vec<Problem> {
+    pub fn into_found(self) -> Vec<Problem> {
         self.found.into_inner()
     }
 }
@@ -78,7 +78,7 @@ struct Missing {
 
 /// One table being read. Every key requested becomes a known key; [`finish`](Self::finish) reports
 /// the others.
-pub(crate) struct Section<'t> {
+pub struct Section<'t> {
     path: String,
     span: Range<usize>,
     table: &'t DeTable<'t>,
@@ -118,7 +118,7 @@ impl<'t> Section<'t> {
     }
 
     /// Gives this table, an entry of a list, a name in place of its number in the fields of its problems.
-    pub(crate) fn rename_entry(&mut self, name: &str) {
+    pub fn rename_entry(&mut self, name: &str) {
         if let Some(at) = self.path.rfind('[') {
             self.path.truncate(at);
             self.path.push_str(&format!("[{name}]"));
@@ -126,27 +126,27 @@ impl<'t> Section<'t> {
     }
 
     /// Notes that the value of a key is not to be relied on.
-    pub(crate) fn spoil(&mut self, key: &'static str) {
+    pub fn spoil(&mut self, key: &'static str) {
         self.spoilt.push(key);
     }
 
     /// Returns whether the values of all these keys are right by themselves, or rightly absent.
-    pub(crate) fn are_right(&self, keys: &[&str]) -> bool {
+    pub fn are_right(&self, keys: &[&str]) -> bool {
         keys.iter().all(|key| self.is_right(key))
     }
 
     /// Returns whether that is true of all keys.
-    pub(crate) fn is_good(&self) -> bool {
+    pub fn is_good(&self) -> bool {
         self.spoilt.is_empty()
     }
 
     /// Keeps tables in it, once they are read.
-    pub(crate) fn keep(&mut self, key: &'static str, sections: Vec<Self>) {
+    pub fn keep(&mut self, key: &'static str, sections: Vec<Self>) {
         self.inner.push((key, sections));
     }
 
     /// Returns the tables of a key that were read: one, or the entries of a list.
-    pub(crate) fn inner(&self, key: &str) -> &[Self] {
+    pub fn inner(&self, key: &str) -> &[Self] {
         self.inner.iter().find(|(own, _)| *own == key).map_or(&[], |(_, sections)| sections)
     }
 
@@ -156,13 +156,13 @@ impl<'t> Section<'t> {
     }
 
     /// Returns the value of a key, if there is one. The key is known from here on.
-    pub(crate) fn get(&mut self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
+    pub fn get(&mut self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.known.push(key);
         self.value_of(key)
     }
 
     /// Returns the table of a key, if there is one.
-    pub(crate) fn section(&mut self, key: &'static str) -> Option<Section<'t>> {
+    pub fn section(&mut self, key: &'static str) -> Option<Section<'t>> {
         let value = self.get(key)?;
         match value.get_ref() {
             DeValue::Table(table) => {
@@ -187,7 +187,7 @@ impl<'t> Section<'t> {
 
     /// Returns the tables of `[[key]]`, numbered from 1 in their fields. Returns `None` if there is
     /// no such key, or it is wrong.
-    pub(crate) fn sections(&mut self, key: &'static str) -> Option<Vec<Section<'t>>> {
+    pub fn sections(&mut self, key: &'static str) -> Option<Vec<Section<'t>>> {
         let value = self.get(key)?;
         let elements = value.get_ref().as_array().filter(|elements| !elements.is_empty());
         let tables: Option<Vec<_>> = elements.and_then(|elements| {
@@ -207,7 +207,7 @@ impl<'t> Section<'t> {
     }
 
     /// Notes a required key that is missing, with a value it could have.
-    pub(crate) fn require(&mut self, key: &'static str, example: &str) {
+    pub fn require(&mut self, key: &'static str, example: &str) {
         if !self.has(key) {
             self.spoil(key);
             let help = format!("add a line such as {key} = {example}");
@@ -216,14 +216,14 @@ impl<'t> Section<'t> {
     }
 
     /// Notes what is wrong with the value of a key, or with the whole table if it has none.
-    pub(crate) fn problem(&self, key: &str, message: impl Into<String>, help: impl Into<String>) {
+    pub fn problem(&self, key: &str, message: impl Into<String>, help: impl Into<String>) {
         let span = self.table.get(key).map_or(self.span.clone(), Spanned::span);
         self.problem_at(span, key, message, help);
     }
 
     /// Notes what is wrong with the value of a key of a table in this one, or of an entry of a list, `list[name]`. The
     /// key may be such an entry too.
-    pub(crate) fn problem_within(
+    pub fn problem_within(
         &self,
         table: &str,
         key: &str,
@@ -237,25 +237,25 @@ impl<'t> Section<'t> {
     }
 
     /// Returns the text of a key, if it has one.
-    pub(crate) fn peek(&self, key: &str) -> Option<String> {
+    pub fn peek(&self, key: &str) -> Option<String> {
         self.table.get(key)?.get_ref().as_str().map(str::to_owned)
     }
 
     /// The same, to be changed.
-    pub(crate) fn inner_mut(&mut self, key: &str) -> &mut [Self] {
+    pub fn inner_mut(&mut self, key: &str) -> &mut [Self] {
         let inner = self.inner.iter_mut().find(|(own, _)| *own == key);
         inner.map_or(&mut [], |(_, sections)| sections)
     }
 
     /// Returns the place of an element of a list, counted from 0.
-    pub(crate) fn element(&self, key: &str, index: usize) -> Range<usize> {
+    pub fn element(&self, key: &str, index: usize) -> Range<usize> {
         let list = self.value_of(key).and_then(|value| value.get_ref().as_array());
         let element = list.and_then(|list| list.get(index));
         element.map_or_else(|| self.span.clone(), Spanned::span)
     }
 
     /// Notes a problem for each entry of a list of tables that has the name of another one.
-    pub(crate) fn check_names(&self, key: &str, refusal: impl Fn(&str) -> (String, &'static str)) {
+    pub fn check_names(&self, key: &str, refusal: impl Fn(&str) -> (String, &'static str)) {
         let mut names = Vec::new();
         for (number, entry) in (1..).zip(self.inner(key)) {
             let Some(name) = entry.peek("name") else { continue };
@@ -270,7 +270,7 @@ impl<'t> Section<'t> {
     }
 
     /// Notes what is wrong with a part of the value of a key.
-    pub(crate) fn problem_at(
+    pub fn problem_at(
         &self,
         span: Range<usize>,
         key: &str,
@@ -281,24 +281,18 @@ impl<'t> Section<'t> {
     }
 
     /// Notes that a key names something unknown: a `what` that is none of `known`.
-    pub(crate) fn unknown_name(
-        &self,
-        key: &str,
-        what: &str,
-        name: &str,
-        known: &[impl AsRef<str>],
-    ) {
+    pub fn unknown_name(&self, key: &str, what: &str, name: &str, known: &[impl AsRef<str>]) {
         self.problem(key, format!("there is no {what} `{name}`"), one_of(name, known));
     }
 
     /// Returns the field of a key of this table.
-    pub(crate) fn field(&self, key: &str) -> String {
+    pub fn field(&self, key: &str) -> String {
         if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
     }
 
     /// Reports the keys that are unknown and those that are missing. A misspelt key is one
     /// problem, not two: the key it was meant to be is not reported as missing.
-    pub(crate) fn finish(&mut self) {
+    pub fn finish(&mut self) {
         for (key, _) in self.table.iter() {
             let name: &str = key.get_ref().as_ref();
             if self.known.contains(&name) {

@@ -3,7 +3,7 @@
 use crate::setting_value::SettingValue;
 
 /// The place of a setting's value, in base units: bytes, nanoseconds, the words of a choice.
-pub(crate) trait Slot {
+pub trait Slot {
     /// Returns the value; none if the setting is not set.
     fn get(&self) -> Option<SettingValue>;
 
@@ -15,7 +15,8 @@ pub(crate) trait Slot {
 }
 
 /// A type whose values are words in a scenario.
-pub(crate) trait Words: Copy + PartialEq + 'static {
+pub trait Words: Copy + PartialEq + 'static {
+    /// Each word, and what it means.
     const WORDS: &'static [(&'static str, Self)];
 
     /// Returns the word for the value.
@@ -152,7 +153,7 @@ macro_rules! slots {
 slots!(u8 u16 u32 u64 f64 bool String);
 
 /// The place of a limit, of which `u64::MAX` is none.
-pub(crate) struct Limit<'l>(pub(crate) &'l mut u64);
+pub struct Limit<'l>(pub &'l mut u64);
 
 impl Slot for Limit<'_> {
     fn get(&self) -> Option<SettingValue> {
@@ -169,7 +170,7 @@ impl Slot for Limit<'_> {
 }
 
 /// The place of a number that is not there if it is zero.
-pub(crate) struct UnlessZero<'n>(pub(crate) &'n mut u64);
+pub struct UnlessZero<'n>(pub &'n mut u64);
 
 impl Slot for UnlessZero<'_> {
     fn get(&self) -> Option<SettingValue> {

@@ -6,7 +6,7 @@ use crate::fields::{Context, Entries, Fields, Maybe, Table, Visitor};
 use crate::setting_value::SettingValue;
 
 /// A setting, where it is.
-pub(crate) struct Found<'s> {
+pub struct Found<'s> {
     /// The names of the tables that it is in, each with a point.
     beginning: &'s str,
     pub(crate) field: &'s Field,
@@ -19,17 +19,13 @@ pub(crate) struct Found<'s> {
 
 impl Found<'_> {
     /// Returns its name. Entries of lists are numbered from 1, but for those that are found by name.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("{}{}", self.beginning, self.field.key)
     }
 }
 
 /// Calls `visit` for each setting, in order, also for those of absent tables that need not be in the text to be set.
-pub(crate) fn each_setting(
-    table: &mut dyn Table,
-    context: Context,
-    visit: &mut dyn FnMut(Found<'_>),
-) {
+pub fn each_setting(table: &mut dyn Table, context: Context, visit: &mut dyn FnMut(Found<'_>)) {
     let mut walker = Walker { beginning: String::new(), is_new: false, is_of_entry: false, visit };
     table.fields(&mut Fields::new(&mut walker, context));
 }
@@ -92,7 +88,7 @@ fn entry_name(field: &Field, table: &mut dyn Table, index: usize) -> String {
 }
 
 /// Returns the `name` of a table, if it has one.
-pub(crate) fn name_of(table: &mut dyn Table) -> Option<String> {
+pub fn name_of(table: &mut dyn Table) -> Option<String> {
     struct Name(Option<String>);
 
     impl Visitor for Name {

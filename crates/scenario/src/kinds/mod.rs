@@ -1,43 +1,81 @@
-//! Kinds of arrays: what a scenario says of each, and checks.
+//! Kinds of arrays: what each has for settings, how it is built and simulated, and what results say of it.
 //!
-//! A kind is a folder here, with its settings and a [`Kind`], and a line in [`ArrayLayout`].
+//! A kind is a folder here with a [`Kind`], and a line in [`ArrayLayout`]'s list; or a crate elsewhere, which
+//! [`add`]s its kind. Whatever is done with arrays asks the trait, so nothing else knows which kinds there are.
 
-pub(crate) mod in_place;
-pub(crate) mod write_anywhere;
+pub mod in_place;
+mod layout;
+mod scaled_run;
+mod set_up;
+pub mod write_anywhere;
 
-use crate::lun::Lun;
+use std::any::Any;
+use std::fmt::Debug;
+
 use strewn_array::FirstSpindles;
+use strewn_raid::ProtectionLevel;
+use strewn_results::{CapacityRule, LayoutKind, ParityGroup};
+use strewn_sim::Simulated;
 
-use crate::fields::{Fields, Section, Table, table};
-use crate::presets::Controller;
+use crate::array::Array;
+use crate::build::{Mapped, SetUpError};
+use crate::lun::Lun;
 use crate::quantity::Bytes;
+use crate::scenario::Scenario;
+use crate::snapshots::SnapshotSchedule;
 use crate::volume::Volume;
 
+pub use crate::fields::{
+    Around, Field, Fields, Scales, Section, Slot, Table, Text, Words, choice, count, flag, list_of,
+    name, number, percent, size, spindles, table, text, time,
+};
 pub use in_place::InPlace;
+pub use layout::{ArrayLayout, add};
+pub use scaled_run::{MATTERS, ScaledRun, percent_words};
+pub use set_up::{SetUp, simulate};
 pub use write_anywhere::WriteAnywhere;
 
 /// Most parity groups of an aggregate, and disk groups of an in-place array, the first included.
 pub const MOST_GROUPS: usize = FirstSpindles::MOST;
 
-/// What a scenario must know of a kind of arrays, beside its settings.
-pub(crate) trait Kind: Table {
+/// A kind of arrays: its settings, and what must be known of it to check, build, simulate and report arrays of it.
+///
+/// The trait's implementor is the table of its settings. What it leaves out has a default: no groups, no protection
+/// level, nothing that is out of proportion at a smaller scale.
+pub trait Kind: Table + KindValue {
     /// The key of its table, and what the table describes.
     fn table(&self) -> (&'static str, &'static str);
 
+    /// What results call it.
+    fn layout(&self) -> LayoutKind;
+
     /// What it is called, with an article, before "array".
-    fn noun(&self) -> &'static str;
+    fn noun(&self) -> String {
+        let word = self.layout();
+        format!("{} {}", layout::article(word.as_str()), word.as_str())
+    }
 
     /// The most parameters that calibration may fit. Few keep a comparison with published figures a prediction.
-    fn most_fitted(&self) -> usize;
+    fn most_fitted(&self) -> usize {
+        1
+    }
 
-    /// A controller of this kind. Its constants stand in for those of one that is not known.
-    fn stand_in(&self) -> Controller;
+    /// The name of a controller of this kind that ships. Its constants stand in for those of one that is not known.
+    fn stand_in(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Returns why an array of this kind has no such part, and a remedy; none if it may have it.
     fn refusal(&self, part: Part) -> Option<(&'static str, &'static str)>;
 
-    /// The number of its spindles.
-    fn spindles(&self) -> u16;
+    /// What its spindles are for.
+    fn spindles_by_purpose(&self) -> KindSpindles;
+
+    /// The number of its spindles, spares aside.
+    fn spindles(&self) -> u16 {
+        let KindSpindles { data, parity, .. } = self.spindles_by_purpose();
+        u16::try_from(data.saturating_add(parity)).unwrap_or(u16::MAX)
+    }
 
     /// What its spindles are, in words that follow their numbers.
     fn spindle_words(&self) -> String {
@@ -47,6 +85,11 @@ pub(crate) trait Kind: Table {
     /// When further groups are added, in nanoseconds from the start of the run.
     fn groups_added_ns(&self) -> Vec<u64> {
         Vec::new()
+    }
+
+    /// The snapshots of its volumes that have no schedule of their own.
+    fn snapshots(&self) -> Option<SnapshotSchedule> {
+        None
     }
 
     /// Notes a problem if a spindle cannot fail at a time because it is not there yet.
@@ -63,13 +106,85 @@ pub(crate) trait Kind: Table {
         Vec::new()
     }
 
+    /// Its protection level, if it has any.
+    fn protection_level(&self) -> Option<ProtectionLevel> {
+        None
+    }
+
     /// What it is called if it has no protection level.
-    fn without_protection_level(&self) -> Option<&'static str>;
+    fn without_protection_level(&self) -> Option<String> {
+        self.protection_level().is_none().then(|| self.layout().as_str().to_owned())
+    }
+
+    /// Builds the arrays of `set_up`, and what runs them: see [`simulate`].
+    ///
+    /// # Errors
+    /// If there can be no such array.
+    fn simulate(&self, set_up: SetUp<'_>) -> Result<Box<dyn Simulated>, SetUpError>;
+
+    /// The memory that an array needs, in bytes.
+    fn memory_bytes(&self, scenario: &Scenario, array: &Array) -> u64;
+
+    /// Returns a simulated array as one whose layout can be recorded, if it is of this kind.
+    fn mapped<'a>(&self, array: &'a dyn Any) -> Option<&'a dyn Mapped>;
+
+    /// Its parity groups or disk groups.
+    fn groups(&self) -> Vec<ParityGroup> {
+        Vec::new()
+    }
+
+    /// Whether it relocates anything.
+    fn relocates(&self) -> bool {
+        false
+    }
+
+    /// What of the bytes of its spindles is usable.
+    fn capacity(&self) -> CapacityRule;
+
+    /// The most that it reads ahead of a stream, in bytes; 0 for no read-ahead.
+    fn read_ahead_bytes(&self) -> u64 {
+        0
+    }
+
+    /// A sentence for each quantity of its own that could not be scaled in proportion.
+    fn out_of_proportion(&self, _run: &ScaledRun<'_>) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// What every type can do that is a [`Kind`] and a plain value.
+pub trait KindValue: Any + Debug + Send + Sync {
+    /// Returns a copy.
+    fn copy(&self) -> Box<dyn Kind>;
+
+    /// Returns whether `other` is of the same kind, with the same settings.
+    fn is_like(&self, other: &dyn Kind) -> bool;
+}
+
+impl<K: Kind + Clone + PartialEq> KindValue for K {
+    fn copy(&self) -> Box<dyn Kind> {
+        Box::new(self.clone())
+    }
+
+    fn is_like(&self, other: &dyn Kind) -> bool {
+        (other as &dyn Any).downcast_ref() == Some(self)
+    }
+}
+
+/// Spindles of an array of some kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KindSpindles {
+    /// That hold data: all, where parity rotates.
+    pub data: u32,
+    /// That hold only parity.
+    pub parity: u32,
+    /// That stand by for a failure.
+    pub spares: u32,
 }
 
 /// A part of a scenario that only some kinds of arrays have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub enum Part {
     /// `[[array.volume]]`.
     Volumes,
     /// The volume of a LUN.
@@ -86,125 +201,8 @@ pub(crate) enum Part {
     Blades,
 }
 
-macro_rules! kinds {
-    ($($(#[$about:meta])* $kind:ident($layout:ty),)*) => {
-        /// The kind of an array: where it writes an overwritten block, and what it consists of.
-        #[derive(Debug, Clone, PartialEq)]
-        pub enum ArrayLayout {
-            $($(#[$about])* $kind($layout),)*
-        }
-
-        impl ArrayLayout {
-            /// One of every kind, without any settings.
-            pub(crate) fn all() -> Vec<Self> {
-                vec![$(Self::$kind(<$layout>::default())),*]
-            }
-
-            pub(crate) fn kind(&self) -> &dyn Kind {
-                match self {
-                    $(Self::$kind(kind) => kind,)*
-                }
-            }
-
-            fn table_mut(&mut self) -> &mut dyn Table {
-                match self {
-                    $(Self::$kind(kind) => kind,)*
-                }
-            }
-        }
-    };
-}
-
-kinds! {
-    /// At a new address: a copy-on-write layout over parity groups.
-    WriteAnywhere(WriteAnywhere),
-    /// At its old address: VRAID-5 over redundancy sets, RAID-5 or RAID-0.
-    InPlace(InPlace),
-}
-
-impl ArrayLayout {
-    /// Returns the write-anywhere layout, if it is one.
-    #[must_use]
-    pub fn write_anywhere(&self) -> Option<&WriteAnywhere> {
-        match self {
-            Self::WriteAnywhere(layout) => Some(layout),
-            _ => None,
-        }
-    }
-
-    /// Returns the in-place layout, if it is one.
-    #[must_use]
-    pub fn in_place(&self) -> Option<&InPlace> {
-        match self {
-            Self::InPlace(layout) => Some(layout),
-            _ => None,
-        }
-    }
-
-    /// Returns when further groups are added, in nanoseconds from the start of the run.
-    #[must_use]
-    pub fn groups_added_ns(&self) -> Vec<u64> {
-        self.kind().groups_added_ns()
-    }
-
-    /// Takes the kind whose table a text has; of several, the first. `f` reads the table of the array.
-    pub(crate) fn begin(&mut self, f: &mut Fields<'_>) {
-        let given = Self::all().into_iter().find(|kind| f.has(kind.kind().table().0));
-        if let Some(given) = given {
-            *self = given;
-        }
-    }
-
-    /// Goes over the table of its kind, of which an array must have exactly one.
-    pub(crate) fn fields(&mut self, f: &mut Fields<'_>) {
-        if f.describes() {
-            for mut kind in Self::all() {
-                let (key, about) = kind.kind().table();
-                f.part(table(key, about), kind.table_mut());
-            }
-            return;
-        }
-        if f.reads() && !Self::has_one(f) {
-            return;
-        }
-        let (key, about) = self.kind().table();
-        f.part(table(key, about), self.table_mut());
-    }
-
-    /// Returns whether a text has the table of one kind, and notes a problem if not.
-    fn has_one(f: &mut Fields<'_>) -> bool {
-        let keys: Vec<&'static str> =
-            Self::all().iter().map(|kind| kind.kind().table().0).collect();
-        let tables: Vec<String> = keys.iter().map(|key| format!("[array.{key}]")).collect();
-        f.requires_one_of(&keys, &format!("add {} and its keys", tables.join(" or ")));
-        keys.iter().for_each(|key| f.passes_over(key));
-        let given: Vec<&'static str> = keys.into_iter().filter(|key| f.has(key)).collect();
-        if let [first, second, ..] = given[..] {
-            // A controller has the table of its kind, which the text need not give.
-            let (first, second) =
-                if f.is_given(second) { (first, second) } else { (second, first) };
-            // It is unknown which of them is meant, so none is checked further.
-            f.refuses(
-                second,
-                &format!(
-                    "the array has both {} {first} and {} {second} layout",
-                    article(first),
-                    article(second)
-                ),
-                &format!("keep one of [array.{first}] and [array.{second}]"),
-            );
-            return false;
-        }
-        true
-    }
-}
-
-fn article(word: &str) -> &'static str {
-    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
-}
-
 /// Notes a problem if `luns` are larger than the usable bytes of the place that they are in. Returns whether they fit.
-pub(crate) fn check_size(
+pub fn check_size(
     section: &Section<'_>,
     luns: &[&Lun],
     (usable, how): (u64, String),

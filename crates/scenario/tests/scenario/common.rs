@@ -1,6 +1,6 @@
 //! A good scenario, and ways to break it.
 
-use strewn_scenario::{ArrayLayout, InPlace, Scenario, ScenarioError};
+use strewn_scenario::{InPlace, Scenario, ScenarioError};
 
 /// A scenario of one write-anywhere and one in-place array.
 pub const GOOD: &str = include_str!("data/good.toml");
@@ -33,6 +33,6 @@ pub fn refusal(text: &str) -> String {
 
 /// The in-place layout of the second array.
 pub fn in_place(scenario: &Scenario) -> &InPlace {
-    let ArrayLayout::InPlace(layout) = &scenario.arrays[1].layout else { panic!("{scenario:?}") };
+    let layout = scenario.arrays[1].layout.in_place().unwrap();
     layout
 }

@@ -1,6 +1,6 @@
 //! In-place arrays of several disk groups: what a scenario may say of them, and what is refused.
 
-use strewn_scenario::{ArrayLayout, InPlace, InPlaceLayout, NoFiles, ProtectionLevel, Scenario};
+use strewn_scenario::{InPlace, InPlaceLayout, NoFiles, ProtectionLevel, Scenario};
 
 use crate::common::{error_of, refusal};
 
@@ -19,7 +19,7 @@ fn text(log: &str, tables: &str) -> String {
 }
 
 fn layout_of(scenario: &Scenario) -> &InPlace {
-    let ArrayLayout::InPlace(layout) = &scenario.arrays[1].layout else { panic!("{scenario:?}") };
+    let layout = scenario.arrays[1].layout.in_place().unwrap();
     layout
 }
 

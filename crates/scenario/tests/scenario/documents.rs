@@ -2,9 +2,9 @@
 
 use strewn_raid::Parity;
 use strewn_scenario::{
-    ArrayLayout, BackgroundScan, DiskGroup, FrontEnd, FurtherGroup, HostReceives, InPlaceLayout,
-    Link, NoFiles, OtherData, PerKib, ProcessorWork, ProtectionLevel, ReallocationScan,
-    RelocationConfig, Scenario, SnapshotSchedule, SpindleFailure, Template,
+    BackgroundScan, DiskGroup, FrontEnd, FurtherGroup, HostReceives, InPlace, InPlaceLayout, Link,
+    NoFiles, OtherData, PerKib, ProcessorWork, ProtectionLevel, ReallocationScan, RelocationConfig,
+    Scenario, SnapshotSchedule, SpindleFailure, Template, WriteAnywhere,
 };
 use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
 use strewn_transport::{
@@ -117,7 +117,7 @@ fn every_scenario() -> Vec<Scenario> {
     let templates = [Template::Both, Template::Fas2050, Template::Eva4400];
     let templates = templates.map(|one| Scenario::parse(&one.scenario("new"), "new.toml").unwrap());
     let mut full = good();
-    let ArrayLayout::WriteAnywhere(layout) = &mut full.arrays[0].layout else { panic!() };
+    let layout = full.arrays[0].layout.get_mut::<WriteAnywhere>().unwrap();
     layout.other_data = Some(OtherData { full_percent: 33.25, run_blocks: 16 });
     layout.spares = 2;
     layout.further_groups = vec![
@@ -156,7 +156,7 @@ fn every_scenario() -> Vec<Scenario> {
         [1, 3].map(|at| SpindleFailure { at_ns: at, spindle: at as u16 }).to_vec();
     full.overhead.as_mut().unwrap().configurations[0].array = full.arrays[0].name.clone();
     full.segment_ns = 1_234_567_891;
-    let ArrayLayout::InPlace(layout) = &mut full.arrays[1].layout else { panic!() };
+    let layout = full.arrays[1].layout.get_mut::<InPlace>().unwrap();
     layout.groups.push(DiskGroup {
         layout: InPlaceLayout::Raid5,
         spindles: 7,

@@ -1,7 +1,7 @@
 //! The on-disk format of an array, and the log that comes with it.
 
 use crate::common::{GOOD, NAME, changed, error_of, good, in_place, refusal};
-use strewn_scenario::{ArrayLayout, Format, NoFiles, Scenario, SettingValue};
+use strewn_scenario::{Format, InPlace, NoFiles, Scenario, SettingValue};
 
 /// Returns the good scenario with both arrays in the durable format, and `in_place` among the keys of the second.
 fn durable(in_place: &str) -> String {
@@ -13,7 +13,7 @@ fn durable(in_place: &str) -> String {
 #[test]
 fn an_array_is_as_it_was_in_its_time_unless_the_text_says_otherwise() {
     let scenario = good();
-    let ArrayLayout::WriteAnywhere(layout) = &scenario.arrays[0].layout else { panic!() };
+    let layout = scenario.arrays[0].layout.write_anywhere().unwrap();
     assert_eq!(layout.format, Format::Modelled);
     assert_eq!(in_place(&scenario).format, Format::Modelled);
     let text = durable("").replace("format = \"durable\"", "format = \"modelled\"");
@@ -24,7 +24,7 @@ fn an_array_is_as_it_was_in_its_time_unless_the_text_says_otherwise() {
 #[test]
 fn a_durable_array_in_place_has_a_log() {
     let scenario = Scenario::parse(&durable(""), NAME).unwrap();
-    let ArrayLayout::WriteAnywhere(layout) = &scenario.arrays[0].layout else { panic!() };
+    let layout = scenario.arrays[0].layout.write_anywhere().unwrap();
     assert_eq!((layout.format, layout.log_record_header_bytes), (Format::Durable, 160));
     let layout = in_place(&scenario);
     assert_eq!(layout.format, Format::Durable);
@@ -50,7 +50,7 @@ fn a_controller_can_have_either_format() {
     let modelled = Scenario::parse(&format!("{head}{array}"), NAME).unwrap();
     let text = format!("{head}{array}[array.in_place]\nformat = \"durable\"\n");
     let mut durable = Scenario::parse(&text, NAME).unwrap();
-    let ArrayLayout::InPlace(layout) = &mut durable.arrays[0].layout else { panic!() };
+    let layout = durable.arrays[0].layout.get_mut::<InPlace>().unwrap();
     assert_eq!((layout.log_half_bytes, layout.log_record_header_bytes), (64 << 20, 4160));
     layout.format = Format::Modelled;
     assert_eq!(durable, modelled);

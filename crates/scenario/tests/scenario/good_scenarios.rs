@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{GOOD, changed, good};
 use strewn_scenario::{
-    AccessSpecificationChoice, ArrayLayout, Fitted, NoFiles, Parity, Processor, ProcessorWork,
-    ProtectionLevel, Scenario, SpindleChoice, SpindleFailure,
+    AccessSpecificationChoice, Fitted, NoFiles, Parity, Processor, ProcessorWork, ProtectionLevel,
+    Scenario, SpindleChoice, SpindleFailure,
 };
 
 /// A text that is checked has no files beside it.
@@ -40,13 +40,13 @@ fn values_are_in_base_units() {
         interrupt_ns: 0.0,
     };
     assert_eq!(array.processor, processor);
-    let ArrayLayout::WriteAnywhere(layout) = &array.layout else { panic!("{array:?}") };
+    let layout = array.layout.write_anywhere().unwrap();
     assert_eq!((layout.parity, layout.data_spindles), (Parity::RaidDp, 18));
     assert_eq!(layout.right_sized_bytes, 136_000 << 20);
     assert_eq!(layout.log_record_header_bytes, 160);
     assert_eq!(layout.checkpoint_interval_ns, 10_000_000_000);
     let array = scenario.array("inplace").unwrap();
-    let ArrayLayout::InPlace(layout) = &array.layout else { panic!("{array:?}") };
+    let layout = array.layout.in_place().unwrap();
     let [group] = &layout.groups[..] else { panic!("{layout:?}") };
     assert_eq!(group.redundancy_sets, [10, 10]);
     assert_eq!(group.protection_level, ProtectionLevel::Single);
@@ -123,7 +123,7 @@ fn spindles_may_fail_and_are_scaled_with_the_segments() {
     let [anywhere, inplace] = &scenario.arrays[..] else { panic!("{:?}", scenario.arrays) };
     assert!(inplace.failures.is_empty());
     assert_eq!(anywhere.rebuild_steps_in_flight, 2);
-    let ArrayLayout::WriteAnywhere(layout) = &anywhere.layout else { panic!("{anywhere:?}") };
+    let layout = anywhere.layout.write_anywhere().unwrap();
     assert_eq!(layout.spares, 1);
     let hour_ns = 3_600_000_000_000;
     assert_eq!(anywhere.failures[0], SpindleFailure { at_ns: 2 * hour_ns, spindle: 4 });
@@ -147,7 +147,7 @@ fn an_aggregate_may_have_further_groups_some_of_them_later() {
          [[array.failure]]\nat = \"2 h\"\nspindle = 35\n\n[[array]]\nname = \"inplace\"",
     );
     let scenario = Scenario::parse(&text, crate::common::NAME).unwrap();
-    let ArrayLayout::WriteAnywhere(layout) = &scenario.arrays[0].layout else { panic!() };
+    let layout = scenario.arrays[0].layout.write_anywhere().unwrap();
     let groups = layout.groups();
     let hour_ns = 3_600_000_000_000;
     assert_eq!(
@@ -164,7 +164,7 @@ fn an_aggregate_may_have_further_groups_some_of_them_later() {
     Scenario::parse(&larger, crate::common::NAME).unwrap();
 
     let (smaller, what) = scenario.scaled_down(8);
-    let ArrayLayout::WriteAnywhere(layout) = &smaller.arrays[0].layout else { panic!() };
+    let layout = smaller.arrays[0].layout.write_anywhere().unwrap();
     assert_eq!(layout.further_groups[1].at_ns, Some(2 * hour_ns / 8));
     assert!(
         what.iter().any(|one| one.starts_with("addition of parity group 3 of anywhere")),
@@ -177,7 +177,7 @@ fn an_aggregate_may_have_further_groups_some_of_them_later() {
     ];
     let (changed, text) = Scenario::parse_with(&text, crate::common::NAME, &set, &NoFiles)
         .unwrap_or_else(|error| panic!("{error}"));
-    let ArrayLayout::WriteAnywhere(layout) = &changed.arrays[0].layout else { panic!() };
+    let layout = changed.arrays[0].layout.write_anywhere().unwrap();
     assert_eq!(layout.groups()[2].from_ns, hour_ns * 3 / 2);
     assert_eq!(layout.groups()[1].data_spindles, 7);
     assert_eq!(Scenario::parse(&text, "again").unwrap(), changed);

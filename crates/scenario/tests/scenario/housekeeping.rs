@@ -1,7 +1,7 @@
 //! What controllers do besides serving hosts: read, refused, scaled, and set by name.
 
 use strewn_scenario::{
-    ArrayLayout, BackgroundScan, BackgroundWork, NoFiles, ProcessorWork, Scenario, WriteAnywhere,
+    BackgroundScan, BackgroundWork, NoFiles, ProcessorWork, Scenario, WriteAnywhere,
 };
 
 use crate::common::{GOOD, NAME, changed, good, refusal};
@@ -9,7 +9,7 @@ use crate::common::{GOOD, NAME, changed, good, refusal};
 const SECOND_NS: u64 = 1_000_000_000;
 
 fn layout(scenario: &Scenario) -> &WriteAnywhere {
-    let ArrayLayout::WriteAnywhere(layout) = &scenario.arrays[0].layout else { panic!() };
+    let layout = scenario.arrays[0].layout.write_anywhere().unwrap();
     layout
 }
 

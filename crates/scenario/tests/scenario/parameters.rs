@@ -2,8 +2,7 @@
 
 use crate::common::{GOOD, NAME, good};
 use strewn_scenario::{
-    ArrayLayout, ArrayParameter, ParameterError, ParameterUnit, RecordFittedError, Scenario,
-    record_fitted,
+    ArrayParameter, ParameterError, ParameterUnit, RecordFittedError, Scenario, record_fitted,
 };
 
 #[test]
@@ -139,12 +138,12 @@ fn scaled_down_keeps_what_rates_depend_on() {
     assert_eq!(scaled.segment_ns, 75_000_000_000);
     assert_eq!(scaled.workloads[0].file_bytes, (100 << 30) / 16);
     assert_eq!(scaled.arrays[0].luns[0].bytes, 62_500_000_000 / 4096 * 4096);
-    let ArrayLayout::WriteAnywhere(layout) = &scaled.arrays[0].layout else { panic!() };
+    let layout = scaled.arrays[0].layout.write_anywhere().unwrap();
     assert_eq!(layout.log_half_bytes, 16 << 20);
     assert_eq!(layout.checkpoint_interval_ns, 2_500_000_000);
     assert_eq!(layout.buffer_cache_bytes % 4096, 0);
     assert_eq!(layout.area_stripes, 4096);
-    let ArrayLayout::InPlace(layout) = &scaled.arrays[1].layout else { panic!() };
+    let layout = scaled.arrays[1].layout.in_place().unwrap();
     assert_eq!(layout.write_cache_bytes, 128 << 20);
     assert_eq!(scaled.arrays[0].outstanding, 150);
     assert_eq!(
@@ -165,7 +164,7 @@ fn scaled_down_keeps_what_rates_depend_on() {
     assert_eq!(scaled.scaled_down(2).0.spindle_stretch, 32);
     // The whole part of the square root of 3 is 1: what is divided by it stays, and is no change.
     let (scaled, changes) = full.scaled_down(3);
-    let ArrayLayout::InPlace(layout) = &scaled.arrays[1].layout else { panic!() };
+    let layout = scaled.arrays[1].layout.in_place().unwrap();
     assert_eq!(layout.write_cache_bytes, 512 << 20);
     for stays in ["log half", "checkpoint interval", "write cache"] {
         assert!(!changes.iter().any(|change| change.starts_with(stays)), "{changes:?}");
@@ -180,6 +179,6 @@ fn nothing_scales_to_zero() {
     let (scaled, _) = good().scaled_down(u32::MAX);
     assert!(scaled.workloads[0].file_bytes >= 4096);
     assert!(scaled.segment_ns > 0);
-    let ArrayLayout::WriteAnywhere(layout) = &scaled.arrays[0].layout else { panic!() };
+    let layout = scaled.arrays[0].layout.write_anywhere().unwrap();
     assert!(layout.log_half_bytes >= 4096 && layout.checkpoint_interval_ns > 0);
 }

@@ -1,7 +1,7 @@
 //! RAID-5 in place: one group over all spindles, without a reserve.
 
 use crate::common::{GOOD, NAME, error_of, in_place, refusal};
-use strewn_scenario::{ArrayLayout, InPlaceLayout, ProtectionLevel, Scenario};
+use strewn_scenario::{InPlaceLayout, ProtectionLevel, Scenario};
 
 /// Returns the good scenario with RAID-5 in place, and only what it needs.
 fn raid5() -> String {
@@ -34,7 +34,7 @@ fn the_spindles_of_a_controller_can_be_one_group() {
          [array.in_place]\nlayout = \"raid-5\"\n"
     );
     let scenario = Scenario::parse(&text, NAME).unwrap();
-    let ArrayLayout::InPlace(layout) = &scenario.arrays[0].layout else { panic!() };
+    let layout = scenario.arrays[0].layout.in_place().unwrap();
     assert_eq!(layout.groups[0].redundancy_sets, [20]);
     assert_eq!(layout.groups[0].protection_level, ProtectionLevel::None);
 }

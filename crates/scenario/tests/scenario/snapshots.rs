@@ -1,6 +1,6 @@
 //! Snapshots of a write-anywhere array: read, refused, scaled, warned of, and set by name.
 
-use strewn_scenario::{ArrayLayout, NoFiles, Scenario, SnapshotSchedule};
+use strewn_scenario::{NoFiles, Scenario, SnapshotSchedule};
 
 use crate::common::{GOOD, NAME, changed, good, refusal};
 
@@ -12,7 +12,7 @@ fn with(snapshots: &str) -> String {
 }
 
 fn schedule(scenario: &Scenario) -> Option<SnapshotSchedule> {
-    let ArrayLayout::WriteAnywhere(layout) = &scenario.arrays[0].layout else { panic!() };
+    let layout = scenario.arrays[0].layout.write_anywhere().unwrap();
     layout.snapshots
 }
 

@@ -1,18 +1,27 @@
 //! The in-place layouts: VRAID-5 over redundancy sets, RAID-5 or RAID-0, behind a write-back cache.
 
+mod built;
 mod disk_group;
+mod scaling;
+
+use std::any::Any;
 
 use strewn_array::Format;
 use strewn_base::BLOCK_BYTES;
 use strewn_base::SECTOR_BYTES;
+use strewn_raid::ProtectionLevel;
+use strewn_results::{CapacityRule, DiskGroupCapacity, LayoutKind, ParityGroup};
+use strewn_sim::Simulated;
 
+use crate::array::Array;
+use crate::build::{Mapped, SetUpError};
 use crate::fields::{Around, Fields, Scales, Section, Table, Text, flag, number, percent, size};
 use crate::format;
-use crate::kinds::{self, Kind, Part, check_size};
+use crate::kinds::{self, Kind, KindSpindles, Part, ScaledRun, SetUp, check_size};
 use crate::lun::Lun;
-use crate::presets::Controller;
 use crate::quantity::Bytes;
 use crate::read_ahead;
+use crate::scenario::Scenario;
 use crate::setting_value::SettingValue;
 use crate::volume::Volume;
 
@@ -202,16 +211,8 @@ impl Kind for InPlace {
         ("in_place", "A layout that overwrites blocks in place.")
     }
 
-    fn noun(&self) -> &'static str {
-        "an in-place"
-    }
-
-    fn most_fitted(&self) -> usize {
-        1
-    }
-
-    fn stand_in(&self) -> Controller {
-        Controller::Eva4400
+    fn stand_in(&self) -> Option<&'static str> {
+        Some("eva4400")
     }
 
     fn refusal(&self, part: Part) -> Option<(&'static str, &'static str)> {
@@ -238,10 +239,6 @@ impl Kind for InPlace {
             )),
             Part::DiskGroups | Part::Blades => None,
         }
-    }
-
-    fn spindles(&self) -> u16 {
-        Self::spindles(self)
     }
 
     fn spindle_words(&self) -> String {
@@ -276,9 +273,65 @@ impl Kind for InPlace {
         vec![("destage_low_percent", self.destage_low_percent)]
     }
 
-    fn without_protection_level(&self) -> Option<&'static str> {
+    fn without_protection_level(&self) -> Option<String> {
         let has_sets = self.groups.iter().any(|group| group.layout.has_sets());
-        self.groups.first().filter(|_| !has_sets).map(|group| group.layout.title())
+        self.groups.first().filter(|_| !has_sets).map(|group| group.layout.title().to_owned())
+    }
+
+    fn simulate(&self, set_up: SetUp<'_>) -> Result<Box<dyn Simulated>, SetUpError> {
+        kinds::simulate::<strewn_in_place::Loop>(set_up, |scenario, array| {
+            built::array(self, scenario, array)
+        })
+    }
+
+    fn memory_bytes(&self, scenario: &Scenario, array: &Array) -> u64 {
+        // Dirty and in-flight bits of every sector that the file covers; buffers of the read cache.
+        scenario.file_bytes(array) / SECTOR_BYTES / 4 + self.read_cache_bytes / BLOCK_BYTES * 128
+    }
+
+    fn mapped<'a>(&self, array: &'a dyn Any) -> Option<&'a dyn Mapped> {
+        array.downcast_ref().map(|array: &strewn_array::in_place::InPlace<()>| array as _)
+    }
+
+    fn layout(&self) -> LayoutKind {
+        LayoutKind::IN_PLACE
+    }
+
+    fn spindles_by_purpose(&self) -> KindSpindles {
+        // Its parity, and its reserve, are on all of them.
+        KindSpindles { data: Self::spindles(self).into(), parity: 0, spares: 0 }
+    }
+
+    fn groups(&self) -> Vec<ParityGroup> {
+        let groups = self.placed_groups().map(|(first_spindle, group)| ParityGroup {
+            first_spindle,
+            data: group.spindles,
+            parity: 0,
+            added_at_seconds: 0.0,
+        });
+        groups.collect()
+    }
+
+    fn capacity(&self) -> CapacityRule {
+        let groups = self.groups.iter().map(|group| match group.layout {
+            InPlaceLayout::Vraid5 => DiskGroupCapacity::Vraid5 { spindles: group.spindles },
+            InPlaceLayout::Raid5 => DiskGroupCapacity::Raid5 { spindles: group.spindles },
+            InPlaceLayout::Raid0 => DiskGroupCapacity::Raid0 { spindles: group.spindles },
+        });
+        CapacityRule::InPlace(groups.collect())
+    }
+
+    fn protection_level(&self) -> Option<ProtectionLevel> {
+        let with_sets = self.groups.iter().find(|group| group.layout == InPlaceLayout::Vraid5);
+        with_sets.map(|group| group.protection_level)
+    }
+
+    fn read_ahead_bytes(&self) -> u64 {
+        self.read_ahead_bytes
+    }
+
+    fn out_of_proportion(&self, run: &ScaledRun<'_>) -> Vec<String> {
+        scaling::write_cache(self, run).into_iter().chain(scaling::vraid(self, run)).collect()
     }
 }
 

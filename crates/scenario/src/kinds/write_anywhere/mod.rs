@@ -1,26 +1,34 @@
 //! The write-anywhere layout: parity groups, a log in NVRAM, and consistency points.
 
 mod background;
+mod built;
 mod group;
 mod relocation;
+mod scaling;
+
+use std::any::Any;
 
 use strewn_alloc::{Chunks, PolicyName};
 use strewn_array::Format;
 use strewn_array::write_anywhere::{BackgroundWork, CacheStart, RelocationConfig};
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::Parity;
+use strewn_results::{CapacityRule, LayoutKind, ParityGroup, seconds};
+use strewn_sim::Simulated;
 
+use crate::array::Array;
+use crate::build::{Mapped, SetUpError};
 use crate::fields::{
     Around, Fields, Scales, Section, Table, Text, UnlessZero, Words, choice, count, percent, size,
     spindles, table, time,
 };
 use crate::format;
-use crate::kinds::{Kind, MOST_GROUPS, Part, check_size};
+use crate::kinds::{self, Kind, KindSpindles, MOST_GROUPS, Part, ScaledRun, SetUp, check_size};
 use crate::lun::Lun;
 use crate::machine::Pair;
-use crate::presets::Controller;
 use crate::quantity::{Bytes, Nanoseconds};
 use crate::read_ahead;
+use crate::scenario::Scenario;
 use crate::setting_value::SettingValue;
 use crate::snapshots::SnapshotSchedule;
 use crate::volume::Volume;
@@ -482,16 +490,12 @@ impl Kind for WriteAnywhere {
         ("write_anywhere", "A copy-on-write layout over one or more parity groups.")
     }
 
-    fn noun(&self) -> &'static str {
-        "a write-anywhere"
-    }
-
     fn most_fitted(&self) -> usize {
         2
     }
 
-    fn stand_in(&self) -> Controller {
-        Controller::Fas2050
+    fn stand_in(&self) -> Option<&'static str> {
+        Some("fas2050")
     }
 
     fn refusal(&self, part: Part) -> Option<(&'static str, &'static str)> {
@@ -510,10 +514,6 @@ impl Kind for WriteAnywhere {
             | Part::Pair
             | Part::ConsistencyPoints => None,
         }
-    }
-
-    fn spindles(&self) -> u16 {
-        self.groups().last().map_or(0, PlacedGroup::end)
     }
 
     fn spindle_words(&self) -> String {
@@ -577,8 +577,67 @@ impl Kind for WriteAnywhere {
         ]
     }
 
-    fn without_protection_level(&self) -> Option<&'static str> {
-        Some("write-anywhere")
+    fn snapshots(&self) -> Option<SnapshotSchedule> {
+        self.snapshots
+    }
+
+    fn simulate(&self, set_up: SetUp<'_>) -> Result<Box<dyn Simulated>, SetUpError> {
+        kinds::simulate::<strewn_write_anywhere::Loop>(set_up, |scenario, array| {
+            built::array(self, scenario, array)
+        })
+    }
+
+    fn memory_bytes(&self, scenario: &Scenario, array: &Array) -> u64 {
+        built::memory_bytes(self, scenario, array)
+    }
+
+    fn mapped<'a>(&self, array: &'a dyn Any) -> Option<&'a dyn Mapped> {
+        array
+            .downcast_ref()
+            .map(|array: &strewn_array::write_anywhere::WriteAnywhere<()>| array as _)
+    }
+
+    fn layout(&self) -> LayoutKind {
+        LayoutKind::WRITE_ANYWHERE
+    }
+
+    fn spindles_by_purpose(&self) -> KindSpindles {
+        let groups = Self::groups(self);
+        KindSpindles {
+            data: groups.iter().map(|group| u32::from(group.data_spindles)).sum(),
+            parity: groups.iter().map(|group| u32::from(group.parity.spindles())).sum(),
+            spares: self.spares.into(),
+        }
+    }
+
+    fn groups(&self) -> Vec<ParityGroup> {
+        let groups = Self::groups(self).into_iter();
+        let groups = groups.map(|group| ParityGroup {
+            first_spindle: group.first_spindle,
+            data: group.data_spindles,
+            parity: group.parity.spindles(),
+            added_at_seconds: seconds(group.from_ns),
+        });
+        groups.collect()
+    }
+
+    fn relocates(&self) -> bool {
+        self.relocation != RelocationConfig::NONE
+    }
+
+    fn capacity(&self) -> CapacityRule {
+        CapacityRule::WriteAnywhere {
+            right_sized_bytes: self.right_sized_bytes,
+            reserve_percent: self.reserve_percent,
+        }
+    }
+
+    fn read_ahead_bytes(&self) -> u64 {
+        self.read_ahead_bytes
+    }
+
+    fn out_of_proportion(&self, run: &ScaledRun<'_>) -> Vec<String> {
+        scaling::consistency_points(self, run).into_iter().collect()
     }
 }
 

@@ -3,7 +3,9 @@
 use strewn_alloc::MapPicture;
 use strewn_raid::SpindleIndex;
 use strewn_results::ArrayMap;
-use strewn_scenario::{Array, Scenario};
+
+use crate::array::Array;
+use crate::scenario::Scenario;
 
 /// An array whose layout can be recorded.
 pub trait Mapped {
@@ -16,7 +18,7 @@ pub trait Mapped {
 
 /// Returns a map without pictures. The largest of the spindles have `longest` blocks. In an array of one group, parity
 /// is on the last spindles; with several, each parity spindle is named.
-pub(crate) fn map_of_groups(
+pub fn map_of_groups(
     name: &str,
     longest: u64,
     has_several: bool,

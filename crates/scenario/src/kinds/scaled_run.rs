@@ -3,60 +3,69 @@
 use strewn_array::Counters;
 use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_results::rounded;
-use strewn_scenario::{AccessLine, Array, Lun, Scenario, Workload};
 use strewn_sim::Segment;
+use strewn_workload::AccessLine;
 
-use crate::array_run::ArrayRun;
-use crate::random_streams::has;
+use crate::array::Array;
+use crate::build::goes_to_random_places;
+use crate::lun::Lun;
+use crate::scenario::Scenario;
+use crate::workload::Workload;
 
 /// Shares of the file, of what consistency points place and of commands that differ by less than this need no word:
 /// a mix such as that of the shipped workload differs by 7 % at an eighth of the scale, and its commands by nothing.
-pub(crate) const MATTERS: f64 = 0.1;
+pub const MATTERS: f64 = 0.1;
 
 /// Operations as many a second as hosts are limited to, but for this share: so many were under way at either end.
 const UNDER_WAY: f64 = 0.01;
 
 /// A run at a smaller scale, of one array.
-pub(crate) struct ScaledRun<'r> {
-    pub(crate) scenario: &'r Scenario,
-    pub(crate) by: u32,
-    pub(crate) array: &'r Array,
-    pub(crate) done: &'r ArrayRun,
+pub struct ScaledRun<'r> {
+    /// The experiment at its smaller scale.
+    pub scenario: &'r Scenario,
+    /// By what its file is divided.
+    pub by: u32,
+    /// The array.
+    pub array: &'r Array,
+    /// What it did.
+    pub segments: &'r [Segment],
 }
 
 impl ScaledRun<'_> {
     /// By what logs, intervals and write caches are divided.
-    pub(crate) fn root(&self) -> f64 {
+    pub fn root(&self) -> f64 {
         self.by.isqrt().max(1).into()
     }
 
-    pub(crate) fn sum(&self, count: impl Fn(&Counters) -> u64) -> f64 {
-        self.done.segments.iter().map(|segment| count(&segment.counters)).sum::<u64>() as f64
+    /// The sum of a count over the run.
+    pub fn sum(&self, count: impl Fn(&Counters) -> u64) -> f64 {
+        self.segments.iter().map(|segment| count(&segment.counters)).sum::<u64>() as f64
     }
 
     /// The figures that most of these change: IOPS only where the array sets them.
-    pub(crate) fn commands(&self) -> String {
+    pub fn commands(&self) -> String {
         self.with_iops("commands for each operation")
     }
 
-    pub(crate) fn with_iops(&self, others: &str) -> String {
+    /// `others`, and IOPS where the array sets them.
+    pub fn with_iops(&self, others: &str) -> String {
         let iops = if self.hosts_set_the_rate() { "" } else { "IOPS, " };
         format!("{iops}{others}")
     }
 
     /// The workloads of the array.
-    pub(crate) fn workloads(&self) -> impl Iterator<Item = &Workload> {
+    pub fn workloads(&self) -> impl Iterator<Item = &Workload> {
         let all = self.scenario.workloads.iter();
         all.filter(|workload| workload.runs_on(&self.array.name))
     }
 
     /// Whether every workload of the array has a limit on operations a second, and they came as fast as that.
-    pub(crate) fn hosts_set_the_rate(&self) -> bool {
+    pub fn hosts_set_the_rate(&self) -> bool {
         let limits = self.workloads().map(|workload| {
             workload.named.as_ref().and_then(|named| named.operations_per_second).map(f64::from)
         });
         let Some(a_second) = limits.sum::<Option<f64>>() else { return false };
-        let segments = || self.done.segments.iter();
+        let segments = || self.segments.iter();
         let seconds = segments().map(|segment| segment.length_ns as f64 / 1e9).sum::<f64>();
         let operations = segments().map(|segment| segment.operations).sum::<u64>() as f64;
         operations >= (1.0 - UNDER_WAY) * a_second * seconds
@@ -64,7 +73,7 @@ impl ScaledRun<'_> {
 
     /// The share of what hosts wrote in `segments` that was overwritten in the write cache, and never destaged. Where
     /// reads and writes were not measured apart, hosts wrote what the workloads say.
-    pub(crate) fn overwritten_in_cache(&self, segments: &[Segment]) -> f64 {
+    pub fn overwritten_in_cache(&self, segments: &[Segment]) -> f64 {
         let lines = self.workloads().filter_map(|workload| workload.specification().ok());
         let lines: Vec<AccessLine> = lines.flat_map(|of| of.lines().to_vec()).collect();
         let bytes = |line: &AccessLine| f64::from(line.bytes) * f64::from(line.percent_of_accesses);
@@ -83,7 +92,7 @@ impl ScaledRun<'_> {
     }
 
     /// How quantities are divided that are not divided by as much as the file.
-    pub(crate) fn not_divided(&self) -> String {
+    pub fn not_divided(&self) -> String {
         match self.by.isqrt() {
             0 | 1 => "not divided".to_owned(),
             root => format!("not divided by {}, but by {root}", self.by),
@@ -91,12 +100,12 @@ impl ScaledRun<'_> {
     }
 
     /// The workloads of the array that go to random places with operations for which `wanted` holds.
-    pub(crate) fn random(&self, wanted: impl Fn(&AccessLine) -> bool + Copy) -> Vec<&Workload> {
-        self.workloads().filter(|workload| has(workload, wanted)).collect()
+    pub fn random(&self, wanted: impl Fn(&AccessLine) -> bool + Copy) -> Vec<&Workload> {
+        self.workloads().filter(|workload| goes_to_random_places(workload, wanted)).collect()
     }
 
     /// The bytes of the largest file of `lun` in which operations for which `wanted` holds go to random places.
-    pub(crate) fn file_bytes(&self, lun: &Lun, wanted: impl Fn(&AccessLine) -> bool + Copy) -> u64 {
+    pub fn file_bytes(&self, lun: &Lun, wanted: impl Fn(&AccessLine) -> bool + Copy) -> u64 {
         let all = self.random(wanted).into_iter();
         let on_it = all.filter(|workload| workload.is_on(&self.array.name, lun));
         on_it.map(|workload| workload.file_bytes).max().unwrap_or(0)
@@ -104,7 +113,7 @@ impl ScaledRun<'_> {
 
     /// The blocks of the files that are written at random, each of a LUN once, and the mean blocks that an access
     /// touches, of the workload where they are most.
-    pub(crate) fn random_writes(&self) -> Option<(f64, f64)> {
+    pub fn random_writes(&self) -> Option<(f64, f64)> {
         let wanted = |line: &AccessLine| line.read_percent < 100;
         let writers = self.random(wanted);
         let of_luns = self.array.luns.iter().map(|lun| self.file_bytes(lun, wanted));
@@ -113,13 +122,14 @@ impl ScaledRun<'_> {
         (blocks > 0).then_some((blocks as f64, of_access.fold(1.0, f64::max)))
     }
 
-    pub(crate) fn sentence(&self, what: &str, differs: &str) -> String {
+    /// A sentence about the array: what is not in proportion, and which figures `differs` from full scale by it.
+    pub fn sentence(&self, what: &str, differs: &str) -> String {
         format!("{}: {what}. Not as at full scale: {differs}.", self.array.name)
     }
 }
 
 /// A share in words.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent_words(share: f64) -> String {
     format!("{} %", rounded(100.0 * share.min(1.0), 2))
 }
 

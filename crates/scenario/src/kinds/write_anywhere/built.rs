@@ -1,101 +1,21 @@
-//! Write-anywhere arrays.
+//! Write-anywhere arrays, built.
 
-use std::any::Any;
-
-use strewn_alloc::{AllocationShape, MapPicture, REGION_BLOCKS};
-use strewn_array::write_anywhere::{
-    OtherData, POINTERS, RelocationConfig, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
-};
-use strewn_array::{Counters, LogSize, Payload, Rebuild};
+use strewn_alloc::{AllocationShape, MapPicture};
+use strewn_array::write_anywhere::{OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{LogSize, Payload, Rebuild};
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::ParityGroup as Group;
-use strewn_results::words::{fixed, grouped};
-use strewn_results::{ArrayMap, CapacityRule, LayoutKind, ParityGroup};
-use strewn_scenario::{Array, Scenario, VolumeLuns, WriteAnywhere as Settings};
-use strewn_sim::Simulated;
+use strewn_results::ArrayMap;
 use strewn_volume::VirtualSpace;
 
-use super::{Kind, KindSpindles, SetUp};
-use crate::build::{self, BuildError};
-use crate::machine::SetUpError;
-use crate::mapped::{Mapped, map_of_groups};
-use crate::random_streams::stream_matches;
-use crate::scaled_run::{MATTERS, ScaledRun, percent};
-use crate::seconds::seconds;
-
-impl Kind for Settings {
-    fn simulate(&self, set_up: SetUp<'_>) -> Result<Box<dyn Simulated>, SetUpError> {
-        super::simulate::<strewn_write_anywhere::Loop>(set_up, |scenario, array| {
-            build_array(self, scenario, array)
-        })
-    }
-
-    fn memory_bytes(&self, scenario: &Scenario, array: &Array) -> u64 {
-        let file_blocks = scenario.file_bytes(array) / BLOCK_BYTES;
-        let volume_blocks = array.stored_lun_bytes() / BLOCK_BYTES;
-        let data_spindles: u64 =
-            self.groups().iter().map(|group| u64::from(group.data_spindles)).sum();
-        let aggregate_blocks = data_spindles * self.right_sized_bytes / BLOCK_BYTES;
-        // Block map and regions; dirty, rewritten and resident bits; the free map; delayed frees; buffers with
-        // the queues of their uses.
-        file_blocks * 6
-            + file_blocks * 3 / 8
-            + aggregate_blocks / 8
-            + (volume_blocks as f64 * self.delayed_free_percent / 100.0 * 8.0) as u64
-            + self.buffer_cache_bytes / BLOCK_BYTES * 128
-            + snapshot_bytes(scenario, array, aggregate_blocks)
-    }
-
-    fn mapped<'a>(&self, array: &'a dyn Any) -> Option<&'a dyn Mapped> {
-        array.downcast_ref().map(|array: &WriteAnywhere<()>| array as _)
-    }
-
-    fn layout(&self) -> LayoutKind {
-        LayoutKind::WriteAnywhere
-    }
-
-    fn spindles(&self) -> KindSpindles {
-        let groups = Settings::groups(self);
-        KindSpindles {
-            data: groups.iter().map(|group| u32::from(group.data_spindles)).sum(),
-            parity: groups.iter().map(|group| u32::from(group.parity.spindles())).sum(),
-            spares: self.spares.into(),
-        }
-    }
-
-    fn groups(&self) -> Vec<ParityGroup> {
-        let groups = Settings::groups(self).into_iter();
-        let groups = groups.map(|group| ParityGroup {
-            first_spindle: group.first_spindle,
-            data: group.data_spindles,
-            parity: group.parity.spindles(),
-            added_at_seconds: seconds(group.from_ns),
-        });
-        groups.collect()
-    }
-
-    fn relocates(&self) -> bool {
-        self.relocation != RelocationConfig::NONE
-    }
-
-    fn capacity(&self) -> CapacityRule {
-        CapacityRule::WriteAnywhere {
-            right_sized_bytes: self.right_sized_bytes,
-            reserve_percent: self.reserve_percent,
-        }
-    }
-
-    fn read_ahead_bytes(&self) -> u64 {
-        self.read_ahead_bytes
-    }
-
-    fn out_of_proportion(&self, run: &ScaledRun<'_>) -> Vec<String> {
-        consistency_points(self, run).into_iter().collect()
-    }
-}
+use super::WriteAnywhere as Settings;
+use crate::array::Array;
+use crate::build::{self, BuildError, Mapped, map_of_groups, stream_matches};
+use crate::scenario::Scenario;
+use crate::volume::VolumeLuns;
 
 /// Builds one array of a scenario.
-fn build_array(
+pub(super) fn array(
     layout: &Settings,
     scenario: &Scenario,
     array: &Array,
@@ -220,6 +140,23 @@ fn delayed_free_blocks(array: &Array, layout: &Settings) -> u64 {
     (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64
 }
 
+/// Returns the memory that an array needs, in bytes.
+pub(super) fn memory_bytes(layout: &Settings, scenario: &Scenario, array: &Array) -> u64 {
+    let file_blocks = scenario.file_bytes(array) / BLOCK_BYTES;
+    let volume_blocks = array.stored_lun_bytes() / BLOCK_BYTES;
+    let data_spindles: u64 =
+        layout.groups().iter().map(|group| u64::from(group.data_spindles)).sum();
+    let aggregate_blocks = data_spindles * layout.right_sized_bytes / BLOCK_BYTES;
+    // Block map and regions; dirty, rewritten and resident bits; the free map; delayed frees; buffers with
+    // the queues of their uses.
+    file_blocks * 6
+        + file_blocks * 3 / 8
+        + aggregate_blocks / 8
+        + (volume_blocks as f64 * layout.delayed_free_percent / 100.0 * 8.0) as u64
+        + layout.buffer_cache_bytes / BLOCK_BYTES * 128
+        + snapshot_bytes(scenario, array, aggregate_blocks)
+}
+
 /// Returns the memory that snapshots need, and the count of what volumes may claim, in bytes.
 fn snapshot_bytes(scenario: &Scenario, array: &Array, aggregate_blocks: u64) -> u64 {
     let length_ns = u64::from(scenario.segments).saturating_mul(scenario.segment_ns);
@@ -255,74 +192,4 @@ impl<P: Payload> Mapped for WriteAnywhere<P> {
     fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture {
         self.map_picture(map.columns, map.blocks_per_spindle, files)
     }
-}
-
-/// What a consistency point places of the file, where it is not as at full scale.
-fn consistency_points(layout: &Settings, run: &ScaledRun<'_>) -> Option<String> {
-    let (by, root) = (f64::from(run.by), run.root());
-    let points = run.sum(|counters| counters.consistency_points);
-    let data = run.sum(|counters| counters.consistency_point_data_blocks) / points.max(1.0);
-    if data < 1.0 {
-        return None;
-    }
-    // The cache is divided by more than the log, so its dirty limit may come first here.
-    let limit = layout.buffer_cache_bytes as f64 * layout.dirty_limit_percent / 100.0;
-    let about = if data * BLOCK_BYTES as f64 > 0.9 * limit { "at least" } else { "about" };
-    let (mut differs, mut shares) = (Vec::new(), [String::new(), String::new()]);
-    if let Some((blocks, of_access)) = run.random_writes() {
-        // Of so many blocks written at random, some were written twice.
-        let written = -blocks * (-(data / blocks).min(0.999)).ln_1p();
-        let here = placed_for_each(written, blocks, of_access);
-        let full = placed_for_each(written * root, blocks * by, of_access);
-        if (here / full - 1.0).abs() >= MATTERS {
-            let fewer = fixed(100.0 * (1.0 - here / full), 0);
-            differs.push(format!("blocks placed for each block written ({fewer} % fewer)"));
-            let of_file = [(data / blocks, " of the file"), (data * root / blocks / by, "")];
-            shares = of_file.map(|(share, of)| format!(" ({}{of})", percent(share)));
-        }
-    }
-    let spindles: u64 = layout.groups().iter().map(|one| u64::from(one.data_spindles)).sum();
-    let tetrises = data / (spindles * u64::from(layout.tetris_stripes)) as f64;
-    let whole = run.sum(|counters| counters.full_stripes);
-    let stripes = run.sum(|counters| counters.stripes_written);
-    // Of a consistency point, at most a tetris' worth of stripes is not whole because it ends. If more are not,
-    // holes take their share of these too, and it would not be less at full scale.
-    let not_whole = 1.0 - whole / stripes.max(1.0);
-    let at_end = not_whole.min(1.0 / tetrises);
-    let had_no_holes = if at_end < not_whole { (1.0 - not_whole) / (1.0 - at_end) } else { 1.0 };
-    if at_end * (1.0 - 1.0 / root) * had_no_holes >= MATTERS {
-        differs.push("stripes written whole".to_owned());
-    }
-    if differs.is_empty() {
-        return None;
-    }
-    let own = |counters: &Counters| {
-        counters.spindle_writes() + counters.metadata_reads + counters.parity_update_reads
-    };
-    let all = run.sum(|counters| counters.spindle_writes() + counters.spindle_reads());
-    if run.sum(own) >= MATTERS * all {
-        differs.push(run.commands());
-    }
-    let what = format!(
-        "a consistency point places {} blocks of data here{}, {about} {} at full scale{}: logs and intervals are {}",
-        grouped(data, false),
-        shares[0],
-        grouped(data * root, false),
-        shares[1],
-        run.not_divided()
-    );
-    Some(run.sentence(&what, &differs.join(", ")))
-}
-
-/// Returns how many blocks a consistency point places for each of `written` blocks, written at random places of a file
-/// of `blocks` blocks, in accesses of `of_access` blocks: the data, the indirect blocks above, and the blocks of two
-/// bitmaps where the data were. The blocks of an access share these. Of n blocks, k random accesses find
-/// n (1 - exp(-k / n)).
-fn placed_for_each(written: f64, blocks: f64, of_access: f64) -> f64 {
-    let found = |of: f64, accesses: f64| -of * (-accesses / of).exp_m1();
-    let accesses = written / of_access;
-    let data = found(blocks, written);
-    let indirect = found(blocks / f64::from(POINTERS), accesses);
-    let bitmaps = 2.0 * found(blocks / REGION_BLOCKS as f64, accesses);
-    (data + indirect + bitmaps) / written
 }

@@ -5,8 +5,6 @@ use std::borrow::Cow;
 use strewn_array::{AnyArray, LunId, ProcessorWork, VolumeId};
 use strewn_raid::SpindleIndex;
 use strewn_results::LinkFigures;
-use strewn_scenario as scenario;
-use strewn_scenario::{HostReceives, Link, PerKib, Scenario};
 use strewn_sim::{
     ControllerId, Host, HostId, Interconnect, LinkSegment, Machine, PairSettings, Port, PortId,
     ProcessorCores, Receiving, SimulationError,
@@ -15,10 +13,15 @@ use strewn_transport::{
     Framing, FrontEnd, Hop, LinkProfile, Network, NetworkError, ProcessorCosts, Protocol, Switch,
 };
 
+use crate::array::Array;
 use crate::build::{self, BuildError};
+use crate::front_end::{self, HostReceives, PerKib};
+use crate::machine::Link;
+use crate::processor;
+use crate::scenario::Scenario;
 
 /// Whether an array of a scenario needs a [`Machine`]: there is more than an array and a host that shares its memory.
-pub(crate) fn is_needed(array: &scenario::Array) -> bool {
+pub fn is_needed(array: &Array) -> bool {
     array.front_end.is_some()
         || array.pair.is_some()
         || array.client_raid.is_some()
@@ -27,7 +30,7 @@ pub(crate) fn is_needed(array: &scenario::Array) -> bool {
 }
 
 /// The parts of an array that each controller owns: one, those of a pair, or blades, all alike.
-pub(crate) fn parts(array: &scenario::Array) -> Vec<scenario::Array> {
+pub fn parts(array: &Array) -> Vec<Array> {
     if let Some(raid) = &array.client_raid {
         let mut blade = array.clone();
         blade.luns.iter_mut().for_each(|lun| lun.bytes = raid.object_bytes(lun.bytes));
@@ -49,7 +52,7 @@ pub(crate) fn parts(array: &scenario::Array) -> Vec<scenario::Array> {
 }
 
 /// The scenario as each of the [`parts`] sees it: workloads' files are objects on a blade, each a share of its file.
-pub(crate) fn of_parts<'s>(scenario: &'s Scenario, array: &scenario::Array) -> Cow<'s, Scenario> {
+pub fn of_parts<'s>(scenario: &'s Scenario, array: &Array) -> Cow<'s, Scenario> {
     let Some(raid) = &array.client_raid else { return Cow::Borrowed(scenario) };
     let mut of_blade = scenario.clone();
     for workload in &mut of_blade.workloads {
@@ -59,9 +62,9 @@ pub(crate) fn of_parts<'s>(scenario: &'s Scenario, array: &scenario::Array) -> C
 }
 
 /// Sets up a machine of arrays that were built of the [`parts`], under `host`.
-pub(crate) fn build<A: AnyArray<()>, H: Host>(
+pub fn build<A: AnyArray<()>, H: Host>(
     scenario: &Scenario,
-    array: &scenario::Array,
+    array: &Array,
     built: Vec<A>,
     host: H,
 ) -> Result<Machine<A, H>, SetUpError> {
@@ -116,7 +119,7 @@ pub(crate) fn build<A: AnyArray<()>, H: Host>(
 }
 
 /// The cores of each host.
-pub(crate) fn host_cores(scenario: &Scenario, array: &scenario::Array) -> Vec<u32> {
+pub fn host_cores(scenario: &Scenario, array: &Array) -> Vec<u32> {
     match scenario.hosts_of(&array.name).as_slice() {
         [] => vec![array.front_end.as_ref().map_or(0, |front_end| front_end.host_cores)],
         several => several.iter().map(|host| host.cores).collect(),
@@ -124,11 +127,7 @@ pub(crate) fn host_cores(scenario: &Scenario, array: &scenario::Array) -> Vec<u3
 }
 
 /// Schedules what the scenario has happen to arrays.
-fn schedule<A: AnyArray<()>, H: Host>(
-    machine: &mut Machine<A, H>,
-    array: &scenario::Array,
-    parts: &[scenario::Array],
-) {
+fn schedule<A: AnyArray<()>, H: Host>(machine: &mut Machine<A, H>, array: &Array, parts: &[Array]) {
     for (controller, part) in (0..).map(ControllerId).zip(parts) {
         // A spindle may fail at the time at which its group is added.
         for at_ns in part.layout.groups_added_ns() {
@@ -149,9 +148,11 @@ fn schedule<A: AnyArray<()>, H: Host>(
 
 /// Why a simulation cannot be set up.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum SetUpError {
+pub enum SetUpError {
+    /// An array, a host or the network between them.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// What runs them.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
 }
@@ -162,15 +163,15 @@ impl From<NetworkError> for SetUpError {
     }
 }
 
-fn processor_cores(processor: &scenario::Processor) -> ProcessorCores {
-    let work = |work: &scenario::ProcessorWork| match work {
-        scenario::ProcessorWork::Operations => ProcessorWork::Operation,
-        scenario::ProcessorWork::Commands => ProcessorWork::Command,
-        scenario::ProcessorWork::Network => ProcessorWork::Network,
-        scenario::ProcessorWork::Allocation => ProcessorWork::Allocation,
-        scenario::ProcessorWork::Frees => ProcessorWork::Frees,
-        scenario::ProcessorWork::Parity => ProcessorWork::Parity,
-        scenario::ProcessorWork::Scans => ProcessorWork::Scans,
+fn processor_cores(processor: &processor::Processor) -> ProcessorCores {
+    let work = |work: &processor::ProcessorWork| match work {
+        processor::ProcessorWork::Operations => ProcessorWork::Operation,
+        processor::ProcessorWork::Commands => ProcessorWork::Command,
+        processor::ProcessorWork::Network => ProcessorWork::Network,
+        processor::ProcessorWork::Allocation => ProcessorWork::Allocation,
+        processor::ProcessorWork::Frees => ProcessorWork::Frees,
+        processor::ProcessorWork::Parity => ProcessorWork::Parity,
+        processor::ProcessorWork::Scans => ProcessorWork::Scans,
     };
     let domain = |domain: &Vec<_>| domain.iter().map(work).collect();
     ProcessorCores {
@@ -183,7 +184,7 @@ fn processor_cores(processor: &scenario::Processor) -> ProcessorCores {
 fn add_ports<A: AnyArray<()>, H: Host>(
     machine: &mut Machine<A, H>,
     scenario: &Scenario,
-    array: &scenario::Array,
+    array: &Array,
 ) -> Result<Vec<Vec<PortId>>, SetUpError> {
     let Some(front_end) = &array.front_end else {
         let direct = FrontEnd::from(Protocol::Direct);
@@ -260,7 +261,7 @@ fn add_ports<A: AnyArray<()>, H: Host>(
 }
 
 /// The protocol of a front end, and what it costs.
-pub(crate) fn protocol_of(front_end: &scenario::FrontEnd) -> FrontEnd {
+pub fn protocol_of(front_end: &front_end::FrontEnd) -> FrontEnd {
     let costs = |pdu_ns: f64, kib_ns: PerKib| ProcessorCosts {
         pdu_ns: pdu_ns.round() as u64,
         read_kib_ns: kib_ns.read_ns().round() as u64,
@@ -274,13 +275,13 @@ pub(crate) fn protocol_of(front_end: &scenario::FrontEnd) -> FrontEnd {
 }
 
 /// The link of which each blade of an array has one like it.
-pub(crate) fn blade_link<'s>(scenario: &'s Scenario, array: &scenario::Array) -> Option<&'s Link> {
+pub fn blade_link<'s>(scenario: &'s Scenario, array: &Array) -> Option<&'s Link> {
     let name = array.client_raid.as_ref()?.blade_link.as_ref()?;
     scenario.links.iter().find(|link| link.name == *name)
 }
 
 /// The links between hosts and an array, each once, from the hosts inwards. Hosts may share them.
-pub(crate) fn links_of<'s>(scenario: &'s Scenario, array: &scenario::Array) -> Vec<&'s Link> {
+pub fn links_of<'s>(scenario: &'s Scenario, array: &Array) -> Vec<&'s Link> {
     let Some(front_end) = &array.front_end else { return Vec::new() };
     let mut links: Vec<&Link> = Vec::new();
     let hosts = scenario.hosts_of(&array.name);
@@ -293,7 +294,7 @@ pub(crate) fn links_of<'s>(scenario: &'s Scenario, array: &scenario::Array) -> V
 }
 
 /// The kind of a link, with what the scenario says of this one.
-pub(crate) fn profile_of(link: &Link) -> Result<LinkProfile, BuildError> {
+pub fn profile_of(link: &Link) -> Result<LinkProfile, BuildError> {
     let shipped = LinkProfile::shipped(&link.kind);
     let shipped = shipped.ok_or_else(|| BuildError::NoLink(link.kind.clone()))?;
     let bits_per_second = link.bytes_per_second.map(|bytes| bytes.saturating_mul(8));
@@ -306,7 +307,7 @@ pub(crate) fn profile_of(link: &Link) -> Result<LinkProfile, BuildError> {
 }
 
 /// Adds a link, or its lanes.
-pub(crate) fn add_link(
+pub fn add_link(
     network: &mut Network,
     link: &Link,
     profile: &LinkProfile,
@@ -329,7 +330,7 @@ pub(crate) fn add_link(
 }
 
 /// The names of an array's links, in the order in which its machine has them: lanes have numbers.
-pub(crate) fn link_names(scenario: &Scenario, array: &scenario::Array) -> Vec<String> {
+pub fn link_names(scenario: &Scenario, array: &Array) -> Vec<String> {
     let links = links_of(scenario, array).into_iter().map(|link| (link, link.name.clone()));
     let blades = array.client_raid.as_ref().map_or(0, |raid| raid.blades);
     let of_blades = blade_link(scenario, array).into_iter().flat_map(|link| {
@@ -339,7 +340,7 @@ pub(crate) fn link_names(scenario: &Scenario, array: &scenario::Array) -> Vec<St
 }
 
 /// The names of the lanes of a link of this name.
-pub(crate) fn lane_names(link: &Link, name: &str) -> Vec<String> {
+pub fn lane_names(link: &Link, name: &str) -> Vec<String> {
     let numbered = (1..=link.lanes).map(|lane| match link.lanes {
         1 => name.to_owned(),
         _ => format!("{name}, lane {lane}"),
@@ -348,7 +349,7 @@ pub(crate) fn lane_names(link: &Link, name: &str) -> Vec<String> {
 }
 
 /// What links of these names carried in a segment of so many nanoseconds.
-pub(crate) fn link_figures(
+pub fn link_figures(
     names: impl IntoIterator<Item = String>,
     links: &[LinkSegment],
     length_ns: u64,
