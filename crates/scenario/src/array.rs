@@ -20,9 +20,10 @@ use crate::page_cache::PageCache;
 use crate::presets::{self, Controller};
 use crate::processor::Processor;
 use crate::setting_value::SettingValue;
+use crate::snapshots::SnapshotSchedule;
 use crate::spindle_choice::{SPINDLE, SpindleChoice};
 use crate::value;
-use crate::volume::{Volume, VolumeLuns};
+use crate::volume::{Volume, VolumeLuns, by_volume};
 use crate::workload;
 
 /// An array under test.
@@ -79,81 +80,38 @@ impl Array {
     /// array.
     #[must_use]
     pub fn stored_lun_bytes(&self) -> u64 {
-        match self.layout.write_anywhere() {
-            Some(layout) if !self.volumes.is_empty() => self.lun_bytes().min(layout.usable().0),
-            _ => self.lun_bytes(),
-        }
+        self.layout.stored_bytes(self)
     }
 
-    /// Returns why a file of `file_bytes` and the array's other data do not fit together, with a
-    /// remedy; `None` if they do.
-    pub(crate) fn other_data_problem(&self, file_bytes: u64) -> Option<(String, String)> {
-        let layout = self.layout.write_anywhere()?;
-        let other = layout.other_data?;
-        // Most metadata is indirect blocks, one per 510 blocks. A hundredth is five times that.
-        let metadata_bytes = file_bytes as f64 / 100.0;
-        let usable = layout.usable().0 as f64;
-        let filled_percent = 100.0 * (file_bytes as f64 + metadata_bytes) / usable;
-        if other.full_percent < filled_percent {
-            return Some((
-                format!(
-                    "with its metadata the file alone may fill {filled_percent:.1} % of `{}`, which other data is to \
-                     make {} % full",
-                    self.name, other.full_percent
-                ),
-                "give a smaller file, or a larger full_percent".to_owned(),
-            ));
-        }
-        let most_percent = layout.full_percent_beside(metadata_bytes);
-        (other.full_percent > most_percent).then(|| {
-            (
-                format!(
-                    "other data that makes `{}` {} % full leaves no room for what is overwritten",
-                    self.name, other.full_percent
-                ),
-                format!(
-                    "give a full_percent of at most {:.1}",
-                    (most_percent.max(0.0) * 10.0).floor() / 10.0
-                ),
-            )
-        })
+    /// Returns the LUNs by volume, in the order of the first LUN of each: the order in which the array numbers both.
+    /// All LUNs of an array in place are in one.
+    #[must_use]
+    pub fn luns_by_volume(&self) -> Vec<VolumeLuns<'_>> {
+        by_volume(&self.luns, &self.volumes)
     }
 
-    /// Returns how full other data may make the array's aggregate so that no write waits for room, if it makes it
-    /// fuller.
-    pub(crate) fn roomy_percent(&self, file_bytes: u64) -> Option<f64> {
-        let layout = self.layout.write_anywhere()?;
-        let held_back = self.stored_lun_bytes() as f64 * layout.delayed_free_percent / 100.0;
-        let dirty = 2.0 * layout.buffer_cache_bytes as f64;
-        let roomy = layout.full_percent_beside(file_bytes as f64 / 100.0 + dirty + held_back);
-        (layout.other_data?.full_percent > roomy).then_some(roomy)
+    /// Returns the schedule of a volume's snapshots: its own, or that of the array.
+    #[must_use]
+    pub fn snapshots_of(&self, volume: &VolumeLuns<'_>) -> Option<SnapshotSchedule> {
+        volume.described.and_then(|volume| volume.snapshots).or(self.layout.snapshots())
     }
-}
 
-impl Array {
-    /// Returns the bytes that snapshots can come to hold and the bytes that the aggregate has left for them, if those
-    /// are fewer: each snapshot, and one more that is being deleted, may hold a whole file that has been overwritten
-    /// since.
-    pub(crate) fn snapshots_may_exceed(
-        &self,
-        file_bytes_of: impl Fn(&Lun) -> u64,
-    ) -> Option<(u64, u64)> {
-        let layout = self.layout.write_anywhere()?;
-        let held_by = |part: &VolumeLuns<'_>| {
-            let kept = u64::from(self.snapshots_of(part)?.keep) + 1;
-            let file_bytes: u64 = part.luns.iter().map(|lun| file_bytes_of(lun)).sum();
-            // Most metadata is indirect blocks, one per 510 blocks.
-            Some((file_bytes + file_bytes / 500).saturating_mul(kept))
-        };
+    /// Returns the schedules, each with the volumes whose snapshots it takes together, numbered as in
+    /// [`luns_by_volume`](Self::luns_by_volume): that of the array first.
+    #[must_use]
+    pub fn snapshot_schedules(&self) -> Vec<(SnapshotSchedule, Vec<usize>)> {
         let parts = self.luns_by_volume();
-        let held_bytes =
-            parts.iter().filter_map(held_by).reduce(|sum, held| sum.saturating_add(held))?;
-        let file_bytes = self.luns.iter().map(&file_bytes_of).sum();
-        let (usable, _) = layout.usable();
-        let other =
-            layout.other_data.map_or(0.0, |other| usable as f64 * other.full_percent / 100.0);
-        let left_bytes = usable.saturating_sub((other as u64).max(file_bytes));
-        (held_bytes > left_bytes).then_some((held_bytes, left_bytes))
+        let own = |part: &VolumeLuns<'_>| part.described.and_then(|volume| volume.snapshots);
+        let others = || parts.iter().enumerate().filter(|(_, part)| own(part).is_none());
+        let of_array =
+            self.layout.snapshots().map(|one| (one, others().map(|(at, _)| at).collect()));
+        let of_volumes = parts.iter().enumerate();
+        let of_volumes = of_volumes.filter_map(|(at, part)| Some((own(part)?, vec![at])));
+        of_array
+            .filter(|(_, of): &(_, Vec<usize>)| !of.is_empty())
+            .into_iter()
+            .chain(of_volumes)
+            .collect()
     }
 }
 

@@ -179,12 +179,7 @@ pub(crate) fn check_files(
         }
         let laid_out_of = |lun: &Lun| laid_out_bytes_of(workloads, array, lun);
         check_laid_out(section, workloads, array);
-        if let Some((key, message, help)) = array.promises_problem(laid_out_of) {
-            section.problem_within(&format!("array[{}]", array.name), &key, message, help);
-        }
-        let file_bytes = array.luns.iter().map(laid_out_of).sum();
-        let Some((message, help)) = array.other_data_problem(file_bytes) else { continue };
-        section.problem_within("workload", "file", message, help);
+        array.layout.check_laid_out(section, array, &laid_out_of);
     }
 }
 

@@ -74,8 +74,7 @@ impl Scenario {
 
     /// Returns the number of segments in which no schedule of snapshots takes more than it may.
     fn most_segments_of_snapshots(&self) -> u32 {
-        let layouts = self.arrays.iter().filter_map(|array| array.layout.write_anywhere());
-        let schedules = layouts.filter_map(|layout| layout.snapshots);
+        let schedules = self.arrays.iter().filter_map(|array| array.layout.snapshots());
         let most = schedules.map(|schedule| {
             let most_ns = schedule.every_ns.saturating_mul(SnapshotSchedule::MOST_TAKEN);
             u32::try_from(most_ns / self.segment_ns).unwrap_or(u32::MAX).max(1)

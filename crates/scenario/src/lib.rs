@@ -87,7 +87,6 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod array;
-mod array_volumes;
 mod between_parts;
 pub mod build;
 mod catalog;

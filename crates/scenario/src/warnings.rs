@@ -19,39 +19,6 @@ impl Scenario {
     /// operation, a reserve of 0.1 %, an aggregate without room.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
-        let full = |array: &Array| {
-            let roomy = array.roomy_percent(self.file_bytes(array))?;
-            Some(format!(
-                "array[{}].write_anywhere.other_data leaves so little room that writes wait for it: with full_percent = \
-                 {:.1} none does",
-                array.name,
-                (roomy * 10.0).floor() / 10.0
-            ))
-        };
-        let held = |array: &Array| {
-            let (held, left) = array.snapshots_may_exceed(|lun| self.file_bytes_of(array, lun))?;
-            Some(format!(
-                "array[{}].{} can come to hold {} if the file is overwritten in full between any two, \
-                 and the aggregate has {} for them: snapshots or writes are then refused",
-                array.name,
-                match array.volumes.iter().any(|volume| volume.snapshots.is_some()) {
-                    true => "volume.snapshots",
-                    false => "write_anywhere.snapshots",
-                },
-                Bytes(held).approximately(),
-                Bytes(left).approximately()
-            ))
-        };
-        let thin = |array: &Array| {
-            let (held, usable) = array.volumes_may_exceed()?;
-            Some(format!(
-                "array[{}].volume: the volumes may come to hold {}, and the array's usable capacity is {}, the reserve \
-                 aside: once they hold that, writes to thin volumes are refused",
-                array.name,
-                Bytes(held).approximately(),
-                Bytes(usable).approximately()
-            ))
-        };
         let is_used = |name: &String| {
             let front_ends = self.arrays.iter().filter_map(|array| array.front_end.as_ref());
             let raids = self.arrays.iter().filter_map(|array| array.client_raid.as_ref());
@@ -68,10 +35,10 @@ impl Scenario {
         let unused = self.links.iter().filter(|link| !is_used(&link.name)).map(|link| {
             format!("link[{}] is in no path, and carries nothing: is it meant for one?", link.name)
         });
-        let of_all = self.arrays.iter().flat_map(of_array).chain(unused);
-        let full = self.arrays.iter().filter_map(full);
-        let held = self.arrays.iter().filter_map(held);
-        of_all.chain(full).chain(held).chain(self.arrays.iter().filter_map(thin)).collect()
+        let of_kind =
+            |array: &Array| array.layout.warnings(array, &|lun| self.file_bytes_of(array, lun));
+        let of_kinds = self.arrays.iter().flat_map(of_kind);
+        self.arrays.iter().flat_map(of_array).chain(unused).chain(of_kinds).collect()
     }
 }
 
@@ -129,17 +96,6 @@ fn of_array(array: &Array) -> Vec<String> {
                 warnings.push(format!(
                     "array[{}].pair has no LUN at controller {number}, whose spindles are then idle: is controller = {number} \
                      of an [[array.lun]] meant?",
-                    array.name
-                ));
-            }
-        }
-    }
-    if let Some(layout) = array.layout.in_place() {
-        for number in (1..).take(layout.groups.len()) {
-            if !array.luns.iter().any(|lun| lun.group == number) {
-                warnings.push(format!(
-                    "array[{}].in_place has no LUN in disk group {number}, whose spindles are then idle: is group = \
-                     {number} of an [[array.lun]] meant?",
                     array.name
                 ));
             }

@@ -26,6 +26,14 @@ pub struct FileLayout {
 }
 
 impl FileLayout {
+    /// A file of `blocks` in so many `extents`, each on a spindle of its own or apart from the one before.
+    #[must_use]
+    pub fn of_extents(blocks: u64, extents: u64, span: f64) -> Self {
+        let breaks = extents.saturating_sub(1) as f64;
+        let score = 1.0 - breaks / blocks.saturating_sub(1).max(1) as f64;
+        Self { score, extents, blocks, span }
+    }
+
     /// Measures the first `file_blocks` blocks of a file in one pass.
     ///
     /// `blocks` gives their VBNs, `geometry` the location of VBNs: for example a [`BlockMap`](crate::BlockMap) and a

@@ -107,12 +107,7 @@ impl<P: Payload> DiskGroup<P> {
         }
         let blocks = file_sectors.div_ceil(BLOCK_SECTORS);
         let extents = file_sectors.div_ceil(chunk_sectors);
-        FileLayout {
-            score: 1.0 - (extents - 1) as f64 / blocks.saturating_sub(1).max(1) as f64,
-            extents,
-            blocks,
-            span: (end - lowest) as f64 / spindle_sectors as f64,
-        }
+        FileLayout::of_extents(blocks, extents, (end - lowest) as f64 / spindle_sectors as f64)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Arrays whose layouts can be recorded.
 
 use strewn_alloc::MapPicture;
+use strewn_base::BLOCK_BYTES;
 use strewn_raid::SpindleIndex;
 use strewn_results::ArrayMap;
 
@@ -9,8 +10,11 @@ use crate::scenario::Scenario;
 
 /// An array whose layout can be recorded.
 pub trait Mapped {
-    /// Returns a map without pictures.
-    fn empty_map(&self, scenario: &Scenario, array: &Array) -> ArrayMap;
+    /// Returns a map without pictures: of spindles that are alike, of which none has parity alone.
+    fn empty_map(&self, scenario: &Scenario, array: &Array) -> ArrayMap {
+        let bytes = super::capacity_bytes(array) / u64::from(scenario.spindle_stretch);
+        ArrayMap::new(&array.name, bytes / BLOCK_BYTES, None)
+    }
 
     /// Records where the first `files[n]` blocks of LUN `n` lie, for each LUN, and which blocks are free.
     fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture;

@@ -79,6 +79,7 @@ pub struct Own {
 /// What a size is a multiple of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Multiple {
+    /// Nothing.
     Byte,
     /// 32 bits, to which PDUs are padded.
     Word,

@@ -26,8 +26,8 @@ use crate::snapshots::SnapshotSchedule;
 use crate::volume::Volume;
 
 pub use crate::fields::{
-    Around, Field, Fields, Scales, Section, Slot, Table, Text, Words, choice, count, flag, list_of,
-    name, number, percent, size, spindles, table, text, time,
+    Around, Field, Fields, Multiple, Scales, Section, Slot, Table, Text, Words, choice, count,
+    flag, list_of, name, number, percent, size, spindles, table, text, time,
 };
 pub use in_place::InPlace;
 pub use layout::{ArrayLayout, add};
@@ -101,6 +101,19 @@ pub trait Kind: Table + KindValue {
     /// Notes a problem if the LUNs, or what volumes reserve, do not fit. `section` is the array's.
     fn check_room(&self, section: &Section<'_>, luns: &[Lun], volumes: &[Volume], drive_bytes: u64);
 
+    /// Notes a problem if what is laid out of the LUNs before the run has no room. `root` is the scenario's section.
+    fn check_laid_out(&self, _root: &Section<'_>, _array: &Array, _of: &dyn Fn(&Lun) -> u64) {}
+
+    /// Returns a sentence for what is allowed, and hardly anyone can want. `file_bytes_of` is what hosts work on.
+    fn warnings(&self, _array: &Array, _file_bytes_of: &dyn Fn(&Lun) -> u64) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// How much of all LUNs of `array` it can have at most, in bytes.
+    fn stored_bytes(&self, array: &Array) -> u64 {
+        array.lun_bytes()
+    }
+
     /// Shares in percent of which hardly anyone can mean less than one: their keys and values.
     fn shares(&self) -> Vec<(&'static str, f64)> {
         Vec::new()
@@ -122,8 +135,10 @@ pub trait Kind: Table + KindValue {
     /// If there can be no such array.
     fn simulate(&self, set_up: SetUp<'_>) -> Result<Box<dyn Simulated>, SetUpError>;
 
-    /// The memory that an array needs, in bytes.
-    fn memory_bytes(&self, scenario: &Scenario, array: &Array) -> u64;
+    /// The memory that an array's maps and caches need, in bytes.
+    fn memory_bytes(&self, _scenario: &Scenario, _array: &Array) -> u64 {
+        0
+    }
 
     /// Returns a simulated array as one whose layout can be recorded, if it is of this kind.
     fn mapped<'a>(&self, array: &'a dyn Any) -> Option<&'a dyn Mapped>;

@@ -5,7 +5,7 @@ use strewn_array::in_place::{
     DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid0Layout, Raid5Layout,
 };
 use strewn_array::{LogSize, Payload, Rebuild};
-use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
+use strewn_base::SECTOR_BYTES;
 use strewn_raid::{VraidConfig, VraidLayout};
 use strewn_results::ArrayMap;
 
@@ -83,11 +83,6 @@ fn lun_layout(group: &DiskGroup, spindle_bytes: u64) -> Result<LunLayout, BuildE
 }
 
 impl<P: Payload> Mapped for InPlace<P> {
-    fn empty_map(&self, scenario: &Scenario, array: &Array) -> ArrayMap {
-        let bytes = build::capacity_bytes(array) / u64::from(scenario.spindle_stretch);
-        ArrayMap::new(&array.name, bytes / BLOCK_BYTES, None)
-    }
-
     fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture {
         self.map_picture(map.columns, map.blocks_per_spindle, files)
     }

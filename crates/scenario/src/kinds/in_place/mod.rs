@@ -269,6 +269,19 @@ impl Kind for InPlace {
         }
     }
 
+    fn warnings(&self, array: &Array, _: &dyn Fn(&Lun) -> u64) -> Vec<String> {
+        let groups = (1..).take(self.groups.len());
+        let idle = groups.filter(|number| !array.luns.iter().any(|lun| lun.group == *number));
+        let sentence = |number| {
+            format!(
+                "array[{}].in_place has no LUN in disk group {number}, whose spindles are then idle: is group = {number} \
+                 of an [[array.lun]] meant?",
+                array.name
+            )
+        };
+        idle.map(sentence).collect()
+    }
+
     fn shares(&self) -> Vec<(&'static str, f64)> {
         vec![("destage_low_percent", self.destage_low_percent)]
     }

@@ -4,6 +4,7 @@ mod background;
 mod built;
 mod group;
 mod relocation;
+mod room;
 mod scaling;
 
 use std::any::Any;
@@ -567,6 +568,22 @@ impl Kind for WriteAnywhere {
             volumes.retain(is_named);
         }
         Volume::check_all(section, &volumes, luns, self.usable());
+    }
+
+    fn check_laid_out(&self, root: &Section<'_>, array: &Array, of: &dyn Fn(&Lun) -> u64) {
+        WriteAnywhere::check_laid_out(self, root, array, of);
+    }
+
+    fn warnings(&self, array: &Array, file_bytes_of: &dyn Fn(&Lun) -> u64) -> Vec<String> {
+        self.room_warnings(array, file_bytes_of)
+    }
+
+    fn stored_bytes(&self, array: &Array) -> u64 {
+        match array.volumes.is_empty() {
+            true => array.lun_bytes(),
+            // LUNs of thin volumes may be larger than the array.
+            false => array.lun_bytes().min(self.usable().0),
+        }
     }
 
     fn shares(&self) -> Vec<(&'static str, f64)> {
