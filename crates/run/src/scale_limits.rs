@@ -54,8 +54,8 @@ fn streams(run: &ScaledRun<'_>) -> Option<String> {
     (share - full >= MATTERS && is_wasted).then(|| run.sentence(&what, &differs))
 }
 
-/// A rebuild whose reads lie apart. Its steps seek farther, but may miss fewer turns of the disks: it takes more or less
-/// than its share of the time.
+/// A rebuild whose reads lie apart. Its steps seek farther, but may miss fewer turns of the disks: it takes more or
+/// less than its share of the time.
 fn rebuild(run: &ScaledRun<'_>, failures: &[FailedSpindle]) -> Option<String> {
     let is_rebuilt = failures.iter().any(|one| one.rebuild_began_ns.is_some());
     let what = format!(

@@ -135,7 +135,10 @@ fn the_page_has_its_controls_and_results() {
         let attached = answered.attachments.iter().map(|bytes| bytes.to_vec()).collect();
         (serde_json::from_slice(answered.json).unwrap(), attached)
     };
-    let about = |call: &str| json!({ "call": call, "text": TEXT, "files": {}, "scale_down": 8, "array": 0, "wall_seconds": 1.0 });
+    let about = |call: &str| {
+        json!({ "call": call, "text": TEXT, "files": {}, "scale_down": 8, "array": 0,
+                "wall_seconds": 1.0 })
+    };
     let (checked, _) = ask(about("check"), &[]);
     let controls = checked["controls"].as_array().unwrap();
     let has = |path: &str| controls.iter().any(|control| control["path"] == path);
