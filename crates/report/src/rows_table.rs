@@ -2,7 +2,7 @@
 
 use crate::columns::{Cell, Columns, Figure};
 use strewn_results::words::{fixed, signed};
-use strewn_results::{CLOSE_PERCENT, ComparedRow, Results, RowStatus, Statistic, root_mean_square};
+use strewn_results::{CLOSE_PERCENT, ComparedRow, Results, RowStatus, root_mean_square};
 
 /// The heading of the table.
 pub(crate) const ROWS_HEADING: &str = "Published rows";
@@ -135,14 +135,7 @@ pub(crate) fn published(row: &ComparedRow) -> String {
 
 /// Returns the unit of a row, with its statistic.
 pub(crate) fn unit(row: &ComparedRow) -> String {
-    let unit = row.of.unit();
-    match row.of.statistic {
-        Statistic::Mean | Statistic::SteadyAfter => unit.to_owned(),
-        Statistic::Peak => format!("{unit}, peak"),
-        Statistic::BusyMean => format!("{unit}, busy"),
-        Statistic::BusyPercent => "% of time busy".to_owned(),
-        Statistic::Trend => "%, trend".to_owned(),
-    }
+    format!("{}{}", row.of.unit(), row.of.statistic.in_short())
 }
 
 /// Formats a figure with about four significant digits.

@@ -2,7 +2,7 @@
 
 use strewn_results::words::fixed;
 use strewn_results::{
-    QUICK_NOTE, SegmentChoice, Statistic, Sweep, SweepAxis, SweepBase, SweepFigure, SweepRow,
+    QUICK_NOTE, SegmentChoice, Sweep, SweepAxis, SweepBase, SweepFigure, SweepRow,
 };
 
 /// Runs that failed and are described.
@@ -106,16 +106,7 @@ fn figure_words(figure: &SweepFigure) -> String {
         _ if figure.by_segment => ", of each segment".to_owned(),
         (Some(SegmentChoice::Last(_)), _) => ", last segment".to_owned(),
         (Some(SegmentChoice::Number(number)), _) => format!(", segment {number}"),
-        (None, Statistic::Mean) => ", all segments together".to_owned(),
-        (None, Statistic::Peak) => ", highest segment".to_owned(),
-        (None, Statistic::BusyMean) => ", segments that reach a tenth of the highest".to_owned(),
-        (None, Statistic::BusyPercent) => {
-            ", time of the segments that reach a tenth of the highest, in percent".to_owned()
-        }
-        (None, Statistic::Trend) => {
-            ", change from the first segment to the last by a line through all, in percent of their mean".to_owned()
-        }
-        (None, Statistic::SteadyAfter) => ", segments until no trend is left".to_owned(),
+        (None, statistic) => format!(", {}", statistic.title()),
     };
     if let Some(segment) = of.over_segment {
         words += &match segment {

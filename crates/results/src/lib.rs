@@ -41,7 +41,7 @@ pub use data::drive::{
     ClosedLoopFigures, DRIVE_CHARACTERIZATION_SCHEMA, DriveCharacterization, DriveFigures,
     LoopPoint, ReplayFigures, SeekPoint, TransferPoint,
 };
-pub use data::figure::{FigureMetric, FigureOf, Last, SegmentChoice, Statistic};
+pub use data::figure::{FigureMetric, FigureOf, Last, SegmentChoice};
 pub use data::file::{
     FileCost, FileDevice, FileLayoutFigures, FileMap, FileOther, FilePerformance, FilePrediction,
     FileRecord, FileSimulation, FileTotals, FreeSpaceRecord, NotLookedAt, about_bytes,
@@ -78,6 +78,7 @@ pub use data::sensitivity::{
     ArraySensitivity, RowOutcome, SENSITIVITY_SCHEMA, Sensitivity, SensitivityRow, VariedKind,
 };
 pub use data::snapshots::Snapshots;
+pub use data::statistic::Statistic;
 pub use data::study_text::{Argument, Prediction, StudyText};
 pub use data::sweep::{
     AxisValue, MissingRun, SWEEP_SCHEMA, Sweep, SweepAxis, SweepBase, SweepChartKind,

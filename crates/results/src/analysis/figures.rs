@@ -1,22 +1,11 @@
 //! Single figures out of results.
 
-use crate::analysis::trend;
 use crate::data::array::ArrayResults;
 use crate::data::columns::{OverSegments, Place, Unit};
-use crate::data::figure::{FigureOf, SegmentChoice, Statistic};
+use crate::data::figure::{FigureOf, SegmentChoice};
 use crate::data::number::MB_PER_MIB;
-use crate::data::segment::{Segment, is_a_moment};
-
-/// A segment is busy if it reaches this share of the highest.
-const BUSY_SHARE: f64 = 0.1;
-
-/// A figure of one segment, and what it weighs beside others.
-#[derive(Clone, Copy)]
-struct Sample {
-    value: f64,
-    weight: f64,
-    seconds: f64,
-}
+use crate::data::segment::Segment;
+use crate::data::statistic::{Sample, Samples, Statistic, seconds};
 
 impl FigureOf {
     /// Returns the figure; none if the results have nothing of what it is of.
@@ -40,7 +29,7 @@ impl FigureOf {
         {
             return None;
         }
-        Self { statistic: Statistic::Peak, ..self.clone() }.value(arrays)
+        Self { statistic: Statistic::PEAK, ..self.clone() }.value(arrays)
     }
 
     fn of_array(
@@ -66,29 +55,13 @@ impl FigureOf {
         if samples.is_empty() {
             return None;
         }
-        let seconds = |samples: &[Sample]| samples.iter().map(|one| one.seconds).sum::<f64>();
-        if matches!(self.metric.over_segments(), OverSegments::Sum) {
+        let over_segments = self.metric.over_segments();
+        if matches!(over_segments, OverSegments::Sum) {
             // How long something took is known once it has ended.
             let is_known = array.ended || self.phase.is_some() || segment.is_some();
             return is_known.then(|| seconds(&samples));
         }
-        let peak = highest(&samples);
-        let busy: Vec<Sample> =
-            samples.iter().copied().filter(|one| one.value >= BUSY_SHARE * peak).collect();
-        match self.statistic {
-            // The longest of several segments is the longest of all.
-            Statistic::Mean if matches!(self.metric.over_segments(), OverSegments::Longest) => {
-                Some(samples.iter().map(|one| one.value).fold(0.0, f64::max))
-            }
-            Statistic::Mean => mean(&samples),
-            Statistic::Peak => Some(peak),
-            Statistic::BusyMean => mean(&busy),
-            Statistic::BusyPercent => Some(100.0 * seconds(&busy) / seconds(&samples)),
-            Statistic::Trend => trend::percent(&over_time(&samples)),
-            Statistic::SteadyAfter => {
-                trend::steady_after(&over_time(&samples)).map(|count| count as f64)
-            }
-        }
+        self.statistic.of(&Samples { all: &samples, over_segments })
     }
 
     /// Returns what the figure is in one segment.
@@ -123,30 +96,4 @@ pub fn mib_per_s_on(segment: &Segment, link: &str) -> Option<f64> {
 /// A link of several lanes has an entry for each.
 fn is_lane_of(entry: &str, name: &str) -> bool {
     entry == name || entry.strip_prefix(name).is_some_and(|rest| rest.starts_with(", "))
-}
-
-/// Returns the segments' figures with the time of their middle. One that ended early says nothing of a trend.
-fn over_time(samples: &[Sample]) -> Vec<(f64, f64)> {
-    let first = samples[0].seconds;
-    let mut began = 0.0;
-    let mut points = Vec::with_capacity(samples.len());
-    for one in samples {
-        if !is_a_moment(one.seconds, first) {
-            points.push((began + one.seconds / 2.0, one.value));
-        }
-        began += one.seconds;
-    }
-    points
-}
-
-fn mean(samples: &[Sample]) -> Option<f64> {
-    let weight: f64 = samples.iter().map(|one| one.weight).sum();
-    let sum: f64 = samples.iter().map(|one| one.weight * one.value).sum();
-    (weight > 0.0).then(|| sum / weight)
-}
-
-fn highest(samples: &[Sample]) -> f64 {
-    let first = samples[0].seconds;
-    let long_enough = samples.iter().filter(|one| !is_a_moment(one.seconds, first));
-    long_enough.map(|one| one.value).fold(0.0, f64::max)
 }

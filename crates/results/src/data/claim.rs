@@ -18,7 +18,8 @@
 //! not_testable = "what customers notice is not simulated"
 //! ```
 
-use crate::data::figure::{FigureMetric, FigureOf, SegmentChoice, Statistic};
+use crate::data::figure::{FigureMetric, FigureOf, SegmentChoice};
+use crate::data::statistic::Statistic;
 use crate::data::toml_text::{TomlError, TomlText};
 use serde::Deserialize;
 use std::path::Path;
@@ -182,7 +183,7 @@ impl RawFigure {
         let is_narrowed = narrows.contains(&true)
             || self.segment.is_some()
             || self.over_segment.is_some()
-            || self.statistic != Statistic::Mean;
+            || self.statistic != Statistic::MEAN;
         if self.row.is_some() && is_narrowed {
             return Err("a `row` says all of what it is of: leave the other keys out");
         }

@@ -1,6 +1,7 @@
 //! What a single figure of a run is of: whose it is, what it counts, and how it is taken from the segments.
 
 use crate::data::columns::{COLUMNS, Column, Figure, OverSegments, Place, Unit};
+use crate::data::statistic::{Statistic, StatisticUnit};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -11,26 +12,6 @@ use std::sync::LazyLock;
 pub struct FigureMetric {
     column: &'static Column,
     figure: &'static Figure,
-}
-
-/// How a figure is taken from several segments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Statistic {
-    /// Over all of them together: what was moved, in all of the time.
-    #[default]
-    Mean,
-    /// The highest segment.
-    Peak,
-    /// Over those segments alone that reach a tenth of the highest.
-    BusyMean,
-    /// The share of the time that those segments take, percent.
-    BusyPercent,
-    /// What the line through them changes from the first to the last, percent of their mean.
-    Trend,
-    /// The number of the first ones after which the trend of all that follow is not distinguishable from none: its 95 %
-    /// interval holds zero. None if that is true of no eight.
-    SteadyAfter,
 }
 
 /// A segment by its number, or the last one.
@@ -92,7 +73,7 @@ pub struct FigureOf {
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // the signature is serde's
 fn is_mean(statistic: &Statistic) -> bool {
-    *statistic == Statistic::Mean
+    *statistic == Statistic::MEAN
 }
 
 impl FigureMetric {
@@ -218,7 +199,7 @@ impl FigureOf {
 
     /// Returns whether its value is a number of segments, and not in the unit of its metric.
     pub const fn is_count(&self) -> bool {
-        matches!(self.statistic, Statistic::SteadyAfter)
+        matches!(self.statistic.unit(), StatisticUnit::Segments)
     }
 
     /// Returns whether its value is a share of something, in percent, and not in the unit of its metric.
@@ -226,6 +207,6 @@ impl FigureOf {
     pub const fn is_percentage(&self) -> bool {
         self.over.is_some()
             || self.over_segment.is_some()
-            || matches!(self.statistic, Statistic::BusyPercent | Statistic::Trend)
+            || matches!(self.statistic.unit(), StatisticUnit::Percent)
     }
 }

@@ -32,6 +32,7 @@ pub(crate) mod runs;
 pub(crate) mod segment;
 pub(crate) mod sensitivity;
 pub(crate) mod snapshots;
+pub(crate) mod statistic;
 pub(crate) mod study_text;
 pub(crate) mod sweep;
 pub(crate) mod toml_text;

@@ -1,8 +1,9 @@
 //! Rows of published tables: single figures, each of its own array, phase or workload.
 
 use crate::data::columns::Unit;
-use crate::data::figure::{FigureMetric, FigureOf, Statistic};
+use crate::data::figure::{FigureMetric, FigureOf};
 use crate::data::published::Reader;
+use crate::data::statistic::Statistic;
 use crate::data::toml_text::TomlError;
 use serde::Deserialize;
 use toml::Spanned;

@@ -96,7 +96,7 @@ fn usual() -> Vec<Measured> {
         workload: None,
         link: None,
         metric,
-        statistic: Statistic::Mean,
+        statistic: Statistic::MEAN,
         over: None,
         over_segment,
     };

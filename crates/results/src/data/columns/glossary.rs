@@ -55,6 +55,7 @@ impl Group {
 mod tests {
     use super::*;
     use crate::data::columns::OverSegments;
+    use crate::data::statistic::Statistic;
     use std::path::Path;
 
     /// Returns a table of the columns that are figures of sweeps, claims and published rows: name, meaning, and how a
@@ -74,13 +75,21 @@ mod tests {
         table(["`metric`", "meaning", "of several segments"], rows)
     }
 
+    /// Returns a table of what a figure may be of several segments.
+    fn statistics_glossary() -> String {
+        let row = |one: Statistic| [code(Some(one.as_str())), one.meaning().to_owned()];
+        table(["`statistic`", ""], Statistic::all().map(row))
+    }
+
     /// With `STREWN_WRITE_DOCS=1` it writes them.
     #[test]
     fn glossaries_in_documents_are_current() {
         let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
-        for (document, mark, current) in
-            [("report.md", "columns", glossary()), ("scenarios.md", "figures", figures_glossary())]
-        {
+        for (document, mark, current) in [
+            ("report.md", "columns", glossary()),
+            ("scenarios.md", "figures", figures_glossary()),
+            ("scenarios.md", "statistics", statistics_glossary()),
+        ] {
             let path = docs.join(document);
             let text = std::fs::read_to_string(&path).unwrap();
             let [begin, end] = [format!("<!-- {mark} -->\n"), format!("<!-- end of {mark} -->")];

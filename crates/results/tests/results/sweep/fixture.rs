@@ -37,7 +37,7 @@ pub(crate) fn figure(array: &str, quantity: &str, metric: FigureMetric) -> Sweep
         workload: None,
         link: None,
         metric,
-        statistic: Statistic::Mean,
+        statistic: Statistic::MEAN,
         over: None,
         over_segment: None,
     };
