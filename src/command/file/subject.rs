@@ -255,9 +255,8 @@ impl Subject {
             let mut notes = Vec::new();
             let has_no_place = |extent: &&Extent| extent.place == Place::Unknown;
             let unplaced = extents.iter().filter(has_no_place).map(|extent| extent.bytes).sum();
-            let is_of_kernel =
-                matches!(list.dialect(), Some(ListDialect::Filefrag | ListDialect::XfsBmap));
-            if unplaced > 0 && is_of_kernel {
+            let is = |what: fn(ListDialect) -> bool| list.dialect().is_some_and(what);
+            if unplaced > 0 && is(ListDialect::is_of_kernel) {
                 notes.push(format!(
                     "{} have no place yet: have them written out first (sync), and list the file again, or look at it with \
                      --sync",
@@ -266,7 +265,7 @@ impl Subject {
             }
             if let Some(reason) = space.untranslated_reason() {
                 notes.push(format!("addresses are not those of a device: {reason}"));
-            } else if list.dialect() == Some(ListDialect::Zdb) && list.pool().is_none() {
+            } else if is(ListDialect::is_copy_on_write) && list.pool().is_none() {
                 notes.push(
                     "each vdev counts as one device: to tell its devices, put the output of zdb -C \
                      POOL before that of zdb -ddddd"
@@ -280,7 +279,7 @@ impl Subject {
                 (extent.offset | extent.bytes | address).is_multiple_of(4096)
             };
             let given = file.block_bytes.unwrap_or(4096).clamp(512, 1 << 24);
-            let in_units = list.dialect() == Some(ListDialect::Filefrag) && given < 4096;
+            let in_units = is(ListDialect::counts_in_units) && given < 4096;
             let block_bytes = if in_units && extents.iter().all(whole) { 4096 } else { given };
             let missing = file.file_bytes.unwrap_or(end).saturating_sub(end);
             if missing >= block_bytes {
@@ -294,13 +293,13 @@ impl Subject {
                 bytes: file.file_bytes.unwrap_or(end),
                 allocated_bytes: None,
                 block_bytes,
-                file_system: match list.dialect() {
-                    Some(ListDialect::Zdb) => "zfs".to_owned(),
-                    Some(ListDialect::XfsBmap) => "xfs".to_owned(),
-                    _ => "saved list".to_owned(),
-                },
+                file_system: list
+                    .dialect()
+                    .and_then(ListDialect::file_system)
+                    .unwrap_or("saved list")
+                    .to_owned(),
                 whole_bytes: file.device_bytes,
-                is_copy_on_write: list.dialect() == Some(ListDialect::Zdb),
+                is_copy_on_write: is(ListDialect::is_copy_on_write),
                 space: Arc::new(space),
                 source: "list",
                 unplaced_compressed_bytes: 0,

@@ -1,9 +1,23 @@
 //! Strewn's own lists of extents; their format is described at [`ExtentListReader`](crate::ExtentListReader).
 
-use super::list::{Events, LineParser, ListedFile};
+use super::parser::{Dialect, Events, LineParser, ListedFile};
 use super::text::{Line, shortened};
 use crate::error::FileError;
 use crate::extent::{Address, Extent, Place};
+
+/// The list.
+pub(super) static DIALECT: Dialect = Dialect {
+    name: "csv",
+    begins: |text| {
+        let is_column = |name: &str| name.trim().trim_matches('"') == "offset";
+        text.starts_with('#') || text.split(',').any(is_column)
+    },
+    parser: || Box::new(CsvParser::default()),
+    file_system: None,
+    is_copy_on_write: false,
+    is_of_kernel: false,
+    counts_in_units: false,
+};
 
 /// The columns, in the order in which they are written.
 pub(crate) const COLUMNS: [&str; 9] = [

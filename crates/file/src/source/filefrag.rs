@@ -17,10 +17,21 @@
 //!    1      12    24589    24587   4084 merged,eof
 //! ```
 
-use super::list::{Events, LineParser, ListedFile};
+use super::parser::{Dialect, Events, LineParser, ListedFile};
 use super::text::{Line, shortened};
 use crate::error::FileError;
 use crate::extent::{Address, Extent, Place};
+
+/// The list.
+pub(super) static DIALECT: Dialect = Dialect {
+    name: "filefrag",
+    begins: |text| text.starts_with("Filesystem type is:") || text.starts_with("File size of "),
+    parser: || Box::new(FilefragParser::default()),
+    file_system: None,
+    is_copy_on_write: false,
+    is_of_kernel: true,
+    counts_in_units: true,
+};
 
 #[derive(Debug, Default)]
 pub(crate) struct FilefragParser {

@@ -1,119 +1,60 @@
 //! Lists of extents: Strewn's own, and what the tools of several systems print.
 
-use std::collections::VecDeque;
+use std::fmt;
 use std::io::BufRead;
 
-use super::csv::CsvParser;
-use super::filefrag::FilefragParser;
-use super::other_lists;
+use super::parser::{Dialect, Events, LineParser, ListEvent, ListedFile};
 use super::text::{Line, TextLines, shortened};
-use super::xfs_bmap::XfsBmapParser;
-use super::zdb::{ZdbParser, begins_objects};
-use super::zdb_config::{PoolLayout, begins_configuration};
+use super::zdb::ZdbParser;
+use super::zdb_config::PoolLayout;
+use super::{csv, filefrag, other_lists, xfs_bmap, zdb};
 use crate::error::FileError;
-use crate::extent::{Extent, Place};
+use crate::extent::Extent;
 
-/// The program whose output a list is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ListDialect {
-    /// Strewn's own, with a header that names its columns.
-    Csv,
-    /// `filefrag -v`, with or without `-e` and `-b`, of any version of e2fsprogs.
-    Filefrag,
-    /// `xfs_bmap`, or `fiemap` of `xfs_io`.
-    XfsBmap,
-    /// `zdb -ddddd DATASET [OBJECT]` or `zdb -ddddd -O DATASET PATH`, which `zdb -C POOL` may precede.
-    Zdb,
-}
+/// The dialects, in the order in which a first line is tried.
+static DIALECTS: [&Dialect; 4] =
+    [&csv::DIALECT, &filefrag::DIALECT, &zdb::DIALECT, &xfs_bmap::DIALECT];
 
-/// What a list says of a file apart from its extents.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ListedFile {
-    /// Its path, or another name. ZFS gives a path from the root of the dataset, and for a volume the dataset's name.
-    pub path: Option<String>,
-    /// Its length in bytes.
-    pub file_bytes: Option<u64>,
-    /// Bytes of a block: of the file system, or of the file where files differ, as in ZFS.
-    pub block_bytes: Option<u64>,
-    /// Bytes of the device that addresses refer to.
-    pub device_bytes: Option<u64>,
-}
+/// What a list is: the output of one of several programs, or Strewn's own.
+#[derive(Clone, Copy)]
+pub struct ListDialect(&'static Dialect);
 
-/// What parsers produce.
-#[derive(Debug)]
-enum ListEvent {
-    File(ListedFile),
-    Extent(Extent),
-}
-
-/// What a line yielded, and the checks that hold for every dialect.
-#[derive(Debug, Default)]
-pub(crate) struct Events {
-    queue: VecDeque<ListEvent>,
-    /// Whether a file has begun.
-    begun: bool,
-    /// Where the last extent of the file ends, and its line.
-    end: u64,
-    line: u64,
-}
-
-impl Events {
-    /// A file begins.
-    pub(crate) fn file(&mut self, file: ListedFile) {
-        self.queue.push_back(ListEvent::File(file));
-        (self.begun, self.end, self.line) = (true, 0, 0);
+impl ListDialect {
+    /// Returns the program: `csv` is Strewn's own, with a header that names its columns.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.0.name
     }
 
-    /// An extent of the last file that began, from `part` of a line.
-    pub(crate) fn extent(
-        &mut self,
-        line: &Line<'_>,
-        part: &str,
-        extent: Extent,
-    ) -> Result<(), FileError> {
-        const COMPLETE: &str = "check that the line is complete and unchanged";
-        let Extent { offset, bytes, .. } = extent;
-        if bytes == 0 {
-            return Err(line.error_at(part, "the extent has no bytes", COMPLETE));
-        }
-        let Some(end) = offset.checked_add(bytes) else {
-            return Err(line.error_at(part, "the extent ends beyond 2^64 bytes", COMPLETE));
-        };
-        let taken = match extent.place {
-            // Encoded bytes of unknown number may be few.
-            Place::Encoded { stored_bytes, .. } => stored_bytes.unwrap_or(0),
-            Place::Block { stored_bytes, allocated_bytes, .. } => stored_bytes.max(allocated_bytes),
-            _ => bytes,
-        };
-        if extent.place.address().is_some_and(|at| at.byte.checked_add(taken).is_none()) {
-            return Err(line.error_at(part, "the address lies beyond 2^64 bytes", COMPLETE));
-        }
-        if offset < self.end {
-            let message = format!(
-                "the extent begins at byte {offset}, before the end of the extent in line {} at byte {}",
-                self.line, self.end
-            );
-            return Err(line.error_at(part, message, "sort the extents of each file by offset"));
-        }
-        if !self.begun {
-            self.file(ListedFile::default());
-        }
-        (self.end, self.line) = (end, line.number);
-        self.queue.push_back(ListEvent::Extent(extent));
-        Ok(())
+    /// Returns the file system whose files it lists; none if there are several.
+    #[must_use]
+    pub const fn file_system(self) -> Option<&'static str> {
+        self.0.file_system
+    }
+
+    /// Returns whether what is overwritten moves, in that file system.
+    #[must_use]
+    pub const fn is_copy_on_write(self) -> bool {
+        self.0.is_copy_on_write
+    }
+
+    /// Returns whether it is what Linux says of a file, so that what has no place is still to be written out.
+    #[must_use]
+    pub const fn is_of_kernel(self) -> bool {
+        self.0.is_of_kernel
+    }
+
+    /// Returns whether the size of a block is the unit that its user chose to count in.
+    #[must_use]
+    pub const fn counts_in_units(self) -> bool {
+        self.0.counts_in_units
     }
 }
 
-/// A dialect, given line by line.
-pub(crate) trait LineParser: std::fmt::Debug + Send {
-    /// Takes the next line.
-    fn line(&mut self, line: &Line<'_>, events: &mut Events) -> Result<(), FileError>;
-    /// The vdevs of the pool that the list has read.
-    fn pool(&self) -> Option<&PoolLayout> {
-        None
+impl fmt::Debug for ListDialect {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
     }
-    /// After the last line.
-    fn end(&mut self, _events: &mut Events) {}
 }
 
 /// Reads a list of extents of any dialect, recognised by its first line. Its memory does not depend on the length of
@@ -170,7 +111,7 @@ impl<R: BufRead> ExtentListReader<R> {
     /// prints their address, are told from plain ones: their place is unknown.
     pub fn zdb(reader: R, name: &str, pool: Option<PoolLayout>) -> Self {
         let parser: Box<dyn LineParser> = Box::new(ZdbParser::new(pool));
-        Self { parser: Some((ListDialect::Zdb, parser)), ..Self::new(reader, name) }
+        Self { parser: Some((ListDialect(&zdb::DIALECT), parser)), ..Self::new(reader, name) }
     }
 
     /// The dialect, after the first file.
@@ -237,7 +178,7 @@ impl<R: BufRead> ExtentListReader<R> {
         let Some(line) = self.lines.next_line()? else {
             self.ended = true;
             let Some((_, parser)) = &mut self.parser else {
-                return Err(self.lines.error("there is nothing in it", DIALECTS));
+                return Err(self.lines.error("there is nothing in it", REMEDY));
             };
             parser.end(&mut self.events);
             return Ok(());
@@ -253,25 +194,15 @@ impl<R: BufRead> ExtentListReader<R> {
     }
 }
 
-const DIALECTS: &str = "give a CSV file with the columns offset, bytes and address, or the output of `filefrag -v`, \
-                        `xfs_bmap -vp` or `zdb -ddddd`";
+const REMEDY: &str = "give a CSV file with the columns offset, bytes and address, or the output of `filefrag -v`, \
+                      `xfs_bmap -vp` or `zdb -ddddd`";
 
 /// The dialect of a list, from its first line that is not blank.
 fn recognise(line: &Line<'_>) -> Result<(ListDialect, Box<dyn LineParser>), FileError> {
     let text = line.text.trim_end();
-    let is_column = |name: &str| name.trim().trim_matches('"') == "offset";
-    if text.starts_with('#') || text.split(',').any(is_column) {
-        Ok((ListDialect::Csv, Box::new(CsvParser::default())))
-    } else if text.starts_with("Filesystem type is:") || text.starts_with("File size of ") {
-        Ok((ListDialect::Filefrag, Box::new(FilefragParser::default())))
-    } else if text.starts_with("Dataset ") || begins_objects(text) || begins_configuration(text) {
-        Ok((ListDialect::Zdb, Box::new(ZdbParser::default())))
-    } else if let Some(refusal) = other_lists::refusal(line) {
-        Err(refusal)
-    } else if text.ends_with(':') || text.ends_with(": no extents") {
-        Ok((ListDialect::XfsBmap, Box::new(XfsBmapParser::default())))
-    } else {
-        let message = format!("`{}` does not begin a list of extents", shortened(text));
-        Err(line.error_at(text, message, DIALECTS))
+    if let Some(dialect) = DIALECTS.into_iter().find(|dialect| (dialect.begins)(text)) {
+        return Ok((ListDialect(dialect), (dialect.parser)()));
     }
+    let message = || format!("`{}` does not begin a list of extents", shortened(text));
+    Err(other_lists::refusal(line).unwrap_or_else(|| line.error_at(text, message(), REMEDY)))
 }

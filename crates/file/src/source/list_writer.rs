@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::csv::COLUMNS;
-use super::list::ListedFile;
+use super::parser::ListedFile;
 use crate::extent::{Extent, Place};
 
 /// Writes extents as CSV, one file after another, as [`ExtentListReader`](crate::ExtentListReader) reads them.

@@ -9,6 +9,7 @@ mod image_map;
 mod list;
 mod list_writer;
 mod other_lists;
+mod parser;
 #[cfg(target_os = "linux")]
 mod seek;
 mod stored_lengths;
@@ -16,6 +17,7 @@ mod text;
 mod xfs_bmap;
 mod zdb;
 mod zdb_config;
+mod zdb_tool;
 
 #[cfg(target_os = "linux")]
 pub use fiemap::fiemap_extents;
@@ -26,12 +28,13 @@ pub use image::{
     names_other_files,
 };
 pub use image_map::{MapRange, MapReader, map_image};
-pub use list::{ExtentListReader, ListDialect, ListedFile};
+pub use list::{ExtentListReader, ListDialect};
 pub use list_writer::ExtentListWriter;
+pub use parser::ListedFile;
 #[cfg(target_os = "linux")]
 pub use seek::{SeekExtents, seek_extents};
 pub use stored_lengths::StoredLengths;
+pub use zdb_config::{PoolLayout, VdevLayout};
 #[cfg(target_os = "linux")]
-pub(crate) use zdb::sync_pool;
-pub use zdb::zdb_extents;
-pub use zdb_config::{PoolLayout, VdevLayout, pool_layout};
+pub(crate) use zdb_tool::sync_pool;
+pub use zdb_tool::{pool_layout, zdb_extents};

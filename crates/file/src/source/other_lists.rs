@@ -80,6 +80,11 @@ const OTHER_LISTS: [OtherList; 11] = [
     },
 ];
 
+/// Returns whether a line begins the list of a program that is not read.
+pub(super) fn begins(text: &str) -> bool {
+    OTHER_LISTS.iter().any(|other| (other.begins)(text.trim()))
+}
+
 /// Returns the error about a line that begins the list of a program that is not read.
 pub(super) fn refusal(line: &Line<'_>) -> Option<FileError> {
     let text = line.text.trim();

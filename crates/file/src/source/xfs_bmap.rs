@@ -7,11 +7,25 @@
 //!    1: [80..103]:       80..103           0 (80..103)           24 000000
 //! ```
 
-use super::list::{Events, LineParser, ListedFile};
 use super::other_lists;
+use super::parser::{Dialect, Events, LineParser, ListedFile};
 use super::text::{Line, shortened};
 use crate::error::FileError;
 use crate::extent::{Address, Extent, Place};
+
+/// The list.
+pub(super) static DIALECT: Dialect = Dialect {
+    name: "xfs_bmap",
+    // The path of a file, which could be anything.
+    begins: |text| {
+        (text.ends_with(':') || text.ends_with(": no extents")) && !other_lists::begins(text)
+    },
+    parser: || Box::new(XfsBmapParser::default()),
+    file_system: Some("xfs"),
+    is_copy_on_write: false,
+    is_of_kernel: true,
+    counts_in_units: false,
+};
 
 /// xfs_bmap(8): "units of 512-byte blocks".
 const SECTOR_BYTES: u64 = 512;

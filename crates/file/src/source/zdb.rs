@@ -18,14 +18,24 @@
 //! than that of a plain block, so that the vdevs of the pool tell them apart: at their address are the addresses of the
 //! parts.
 
-use std::ffi::OsStr;
-
-use super::list::{Events, ExtentListReader, LineParser, ListedFile};
+use super::parser::{Dialect, Events, LineParser, ListedFile};
 use super::text::{Line, shortened};
 use super::zdb_config::{self, PoolLayout, Tree, begins_configuration};
 use crate::error::FileError;
 use crate::extent::{Address, Extent, Place};
-use crate::tool::ToolOutput;
+
+/// The list.
+pub(super) static DIALECT: Dialect = Dialect {
+    name: "zdb",
+    begins: |text| {
+        text.starts_with("Dataset ") || begins_objects(text) || begins_configuration(text)
+    },
+    parser: || Box::new(ZdbParser::default()),
+    file_system: Some("zfs"),
+    is_copy_on_write: true,
+    is_of_kernel: false,
+    counts_in_units: false,
+};
 
 #[derive(Debug, Default)]
 pub(crate) struct ZdbParser {
@@ -292,73 +302,4 @@ fn virtual_address(line: &Line<'_>, word: &str) -> Result<(Address, u64), FileEr
         .map_err(|_| line.error_at(vdev, "the vdev is above 65535", UNCHANGED))?;
     let byte = line.hexadecimal(offset, "the address of a block")?;
     Ok((Address { volume, byte }, line.hexadecimal(allocated, "the allocated size of a block")?))
-}
-
-/// Runs `zdb` for the blocks of object `object` of `dataset`. The object of a file is its inode number, and its dataset
-/// the source of its mount; object 1 is the data of a volume. With the vdevs of `pool` gang blocks are told from plain
-/// ones. What was written within the last few seconds may be missing: `sync` first.
-///
-/// # Errors
-/// If zdb is not installed. What it says itself about a failure comes with the first file.
-pub fn zdb_extents(
-    dataset: &str,
-    object: u64,
-    pool: Option<PoolLayout>,
-) -> Result<ExtentListReader<ToolOutput>, FileError> {
-    refuse_option(dataset, "dataset")?;
-    let object = object.to_string();
-    // -P: exact sizes.
-    let arguments = ["-Pddddd", dataset, &object].map(OsStr::new);
-    let output = start_zdb(&arguments)?;
-    let name = format!("`{}`", output.command());
-    Ok(ExtentListReader::zdb(output, &name, pool))
-}
-
-/// Refuses a name that zdb takes for an option.
-pub(crate) fn refuse_option(name: &str, what: &str) -> Result<(), FileError> {
-    if name.is_empty() || name.starts_with('-') {
-        let message = format!("`{}` is not the name of a {what}", shortened(name));
-        return Err(FileError::input(message, "give its name as `zfs list` prints it"));
-    }
-    Ok(())
-}
-
-/// Starts zdb.
-pub(crate) fn start_zdb(arguments: &[&OsStr]) -> Result<ToolOutput, FileError> {
-    ToolOutput::start("zdb", PACKAGE, arguments, remedy())
-}
-
-const PACKAGE: &str = "zfsutils-linux (on Debian and Ubuntu; zfs elsewhere)";
-
-/// Has `pool` commit a transaction group.
-///
-/// # Errors
-/// If zpool is not installed, or fails.
-#[cfg(target_os = "linux")]
-pub(crate) fn sync_pool(pool: &str) -> Result<(), FileError> {
-    refuse_option(pool, "pool")?;
-    ToolOutput::start("zpool", PACKAGE, &["sync", pool].map(OsStr::new), "run it as root")?.run()
-}
-
-/// What to do if zdb fails.
-fn remedy() -> &'static str {
-    match is_root() {
-        Some(false) => "run it as root: zdb reads the pool's devices",
-        Some(true) => {
-            "check the names with `zfs list`; for a pool that is not in the cache file, set cachefile with `zpool set`"
-        }
-        None => "run it as root, and check the names with `zfs list`",
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn is_root() -> Option<bool> {
-    use std::os::unix::fs::MetadataExt as _;
-    // The owner of a process's own directory is its effective user.
-    std::fs::metadata("/proc/self").ok().map(|metadata| metadata.uid() == 0)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn is_root() -> Option<bool> {
-    None
 }

@@ -1,11 +1,9 @@
 //! ZFS: what `zdb -C POOL` prints of the vdevs of a pool.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::io::BufRead;
 
 use super::text::{Line, TextLines};
-use super::zdb::{refuse_option, start_zdb};
 use crate::error::FileError;
 use crate::space::{MAX_ASHIFT, VdevKind, VdevShape};
 
@@ -34,18 +32,6 @@ pub struct VdevLayout {
     pub bytes: Option<u64>,
     /// The paths of its devices; empty where one is not known. Of a device that is being replaced, the old one.
     pub devices: Vec<String>,
-}
-
-/// Runs `zdb -C` for the vdevs of a pool. A dataset may be given too.
-///
-/// # Errors
-/// If zdb is not installed, or fails, or prints no vdevs.
-pub fn pool_layout(pool: &str) -> Result<PoolLayout, FileError> {
-    refuse_option(pool, "pool")?;
-    let pool = pool.split(['/', '@']).next().unwrap_or(pool);
-    let output = start_zdb(&["-C", pool].map(OsStr::new))?;
-    let name = format!("`{}`", output.command());
-    PoolLayout::read(output, &name)
 }
 
 impl PoolLayout {

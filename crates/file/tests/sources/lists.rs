@@ -173,7 +173,7 @@ fn what_is_left_of_a_file_is_passed_over() {
         paths.extend(file.path);
     }
     assert_eq!(paths.len(), 3);
-    assert_eq!(list.dialect(), Some(ListDialect::Filefrag));
+    assert_eq!(list.dialect().map(ListDialect::as_str), Some("filefrag"));
     assert_eq!(list.next_extent().unwrap(), None);
 }
 

@@ -186,7 +186,7 @@ fn the_configuration_of_the_pool_comes_before_its_blocks() {
     let file = list.next_file().unwrap().unwrap();
     assert_eq!(file.path.as_deref(), Some("tank/vol"));
     assert_eq!(list.pool(), Some(&pool("gang")));
-    assert_eq!(list.dialect(), Some(ListDialect::Zdb));
+    assert_eq!(list.dialect().map(ListDialect::as_str), Some("zdb"));
     let unknown = list.extents().filter(|one| one.as_ref().unwrap().place == Place::Unknown);
     assert_eq!(unknown.count(), 8);
     let cut = format!("MOS Configuration:\n        name: 'tank'\n{text}");
