@@ -23,7 +23,7 @@ pub use analysis::overhead::{
 pub use analysis::phases::{PhaseFigures, phase_figures};
 pub use analysis::runs::{CompareError, compare_runs};
 pub use analysis::study::{JudgedPrediction, PredictionVerdict, place_among};
-pub use analysis::sweep::{differences, mean_and_interval, noise_sentence, students_t};
+pub use analysis::sweep::{differences, mean_and_interval, noise_sentence};
 pub use data::array::{ArrayResults, LayoutKind, Parameter, ParityGroup, Spindles};
 pub use data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
@@ -79,6 +79,7 @@ pub use data::sensitivity::{
 };
 pub use data::snapshots::Snapshots;
 pub use data::statistic::Statistic;
+pub use data::students_t::students_t;
 pub use data::study_text::{Argument, Prediction, StudyText};
 pub use data::sweep::{
     AxisValue, MissingRun, SWEEP_SCHEMA, Sweep, SweepAxis, SweepBase, SweepChartKind,

@@ -10,10 +10,11 @@
 //!   quantile of Student's t, the standard deviation of one run, and the two things that vary, which are the single run
 //!   and the mean. If all that is known at the run's scale is the run itself, it is a mean of one.
 
-use crate::analysis::sweep::{NORMAL_QUANTILE, students_t};
+use crate::analysis::sweep::NORMAL_QUANTILE;
 use crate::data::band::FigureBand;
 use crate::data::number::{SIGNIFICANT_DIGITS, rounded};
 use crate::data::sensitivity::{ArraySensitivity, RowOutcome, SensitivityRow, VariedKind};
+use crate::data::students_t::students_t;
 
 /// Significant digits of the parts of a band.
 const PART_DIGITS: usize = 3;

@@ -14,5 +14,4 @@ pub(crate) mod phases;
 pub(crate) mod runs;
 pub(crate) mod study;
 pub(crate) mod sweep;
-pub(crate) mod trend;
 mod verdicts;

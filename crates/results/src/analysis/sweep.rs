@@ -1,32 +1,16 @@
 //! What the seeds of a sweep say: means with their intervals, and which differences are larger than noise.
 
 use crate::data::number::rounded;
+use crate::data::students_t::students_t;
 use crate::data::sweep::{Sweep, SweepAxis, SweepDifference, SweepFigure, SweepRow};
-use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::collections::HashMap;
 
 /// Significant digits of a mean and of the ends of its interval: two more than the figures have.
 const MEAN_DIGITS: usize = 8;
-/// Significant digits of a quantile. Machines differ in the last bits of a logarithm; this hides them, so every machine
-/// writes the same interval.
-const QUANTILE_DIGITS: usize = 7;
 /// The 97.5 % quantile of the normal distribution: that of Student's t if the standard deviation is known.
 pub(crate) const NORMAL_QUANTILE: f64 = 1.959_964;
 /// Of so many differences or correlations that are nothing, one looks like something by chance.
 const ONE_BY_CHANCE: usize = 20;
-
-/// Returns the 97.5 % quantile of Student's t distribution: the true mean lies within this many standard errors of the
-/// measured one with 95 % probability. None for zero degrees of freedom.
-///
-/// ```
-/// assert_eq!(strewn_results::students_t(2), Some(4.302653));
-/// ```
-#[must_use]
-pub fn students_t(degrees_of_freedom: usize) -> Option<f64> {
-    // Zero degrees are an error of the distribution.
-    let distribution = StudentsT::new(0.0, 1.0, degrees_of_freedom as f64).ok()?;
-    Some(rounded(distribution.inverse_cdf(0.975), QUANTILE_DIGITS))
-}
 
 /// Returns the mean of samples, and the interval that holds the true mean with 95 % probability if the samples are
 /// independent and normally distributed. No mean of no samples; no interval of fewer than two.

@@ -5,9 +5,9 @@ use std::fmt;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::analysis::trend;
 use crate::data::columns::OverSegments;
 use crate::data::segment::is_a_moment;
+use crate::data::trend;
 
 /// A segment is busy if it reaches this share of the highest.
 const BUSY_SHARE: f64 = 0.1;

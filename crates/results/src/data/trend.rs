@@ -1,6 +1,6 @@
 //! Whether a figure still changes: the least-squares line through segments, and its 95 % interval.
 
-use crate::analysis::sweep::students_t;
+use crate::data::students_t::students_t;
 
 /// Fewer segments than these say nothing of a trend's interval.
 const LEAST_SEGMENTS: usize = 8;
