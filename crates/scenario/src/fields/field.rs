@@ -293,6 +293,16 @@ impl Field {
         self
     }
 
+    /// A power of two, at most this one.
+    pub fn power_of_two(self, most: u64) -> Self {
+        Self { kind: Kind::PowerOfTwo { most }, ..self }
+    }
+
+    /// A whole number of these.
+    pub fn multiple_of(self, unit: u64) -> Self {
+        Self { kind: Kind::MultipleOf(unit), ..self }
+    }
+
     /// A list in which nothing is twice.
     pub fn unique(mut self) -> Self {
         if let Kind::List { is_unique, .. } = &mut self.kind {

@@ -24,6 +24,12 @@ pub enum Kind {
     },
     /// A whole number between two that a reader is told of together.
     Range(RangeInclusive<u64>),
+    /// A power of two, up to this one.
+    PowerOfTwo {
+        most: u64,
+    },
+    /// A whole number of these.
+    MultipleOf(u64),
     /// 0 to 100.
     Percent,
     /// A percentage up to 100 without a fraction, from `least` on: 0 or 1.
@@ -113,6 +119,23 @@ impl Kind {
                 count => refuse(
                     format!("is {count}"),
                     format!("give {} to {}", range.start(), range.end()),
+                ),
+            },
+            Self::PowerOfTwo { most } => {
+                let nearest = |count: u64| (count.next_power_of_two() / 2).clamp(1, *most);
+                match value::count(given, 1, u32::MAX.into())? {
+                    count if count.is_power_of_two() && count <= *most => Ok(count.into()),
+                    count => refuse(
+                        format!("is {count}: it takes a power of two, at most {most}"),
+                        format!("{} would do", nearest(count)),
+                    ),
+                }
+            }
+            Self::MultipleOf(unit) => match value::count(given, 1, u32::MAX.into())? {
+                count if count.is_multiple_of(*unit) => Ok(count.into()),
+                count => refuse(
+                    format!("is {count}, which is not a multiple of {unit}"),
+                    format!("{} would do", count.next_multiple_of(*unit)),
                 ),
             },
             Self::Percent => value::percent(given).map(Into::into),

@@ -138,6 +138,8 @@ fn takes(kind: &Kind) -> String {
         Kind::Count { least, most } if *most >= u32::MAX.into() => format!("{least} or more"),
         Kind::Count { least, most } => format!("{least} to {most}"),
         Kind::Range(range) => format!("{} to {}", range.start(), range.end()),
+        Kind::PowerOfTwo { most } => format!("a power of two, at most {most}"),
+        Kind::MultipleOf(unit) => format!("a multiple of {unit}"),
         Kind::Percent => "0 to 100 %".to_owned(),
         Kind::WholePercent { least } => format!("{least} to 100 %, whole"),
         Kind::Number { above_zero: false } => "a number".to_owned(),

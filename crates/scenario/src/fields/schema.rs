@@ -149,6 +149,13 @@ fn of_kind(kind: &Kind) -> Map<String, Value> {
         Kind::Range(range) => {
             json!({ "type": "integer", "minimum": range.start(), "maximum": range.end() })
         }
+        Kind::PowerOfTwo { most } => {
+            let powers: Vec<u64> = (0..=most.ilog2()).map(|power| 1 << power).collect();
+            json!({ "enum": powers })
+        }
+        Kind::MultipleOf(unit) => {
+            json!({ "type": "integer", "minimum": unit, "multipleOf": unit })
+        }
         Kind::Percent => json!({ "type": "number", "minimum": 0, "maximum": 100 }),
         Kind::WholePercent { least } => {
             json!({ "type": "integer", "minimum": least, "maximum": 100 })

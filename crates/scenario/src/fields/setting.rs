@@ -97,6 +97,8 @@ fn takes(kind: &Kind) -> Takes {
             from(*least, Some(*most).filter(|most| *most != u64::from(u32::MAX)))
         }
         Kind::Range(range) => from(*range.start(), Some(*range.end())),
+        Kind::PowerOfTwo { most } => from(1, Some(*most)),
+        Kind::MultipleOf(unit) => from(*unit, None),
         Kind::Percent => from(0, Some(100)),
         Kind::WholePercent { least } => from(*least, Some(100)),
         Kind::Number { .. } => from(0, None),

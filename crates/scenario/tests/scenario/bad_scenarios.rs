@@ -156,15 +156,15 @@ const CASES: &[Case] = &cases! {
     "tetris that is no power of two":
         "tetris_stripes = 64" => "tetris_stripes = 60", "tetris_stripes",
         "array[anywhere].write_anywhere.tetris_stripes",
-        "a tetris of 60 stripes: it takes a power of two, at most 64", "32 stripes would do";
+        "is 60: it takes a power of two, at most 64", "32 would do";
     "area that is no multiple of a word of stripes":
         "area_stripes = 4096" => "area_stripes = 4100", "area_stripes",
         "array[anywhere].write_anywhere.area_stripes",
-        "an allocation area of 4100 stripes is not a multiple of 64", "4160 stripes would do";
+        "is 4100, which is not a multiple of 64", "4160 would do";
     "chunk that is no power of two":
         "chunk_blocks = 32" => "chunk_blocks = 65", "chunk_blocks",
         "array[anywhere].write_anywhere.chunk_blocks",
-        "a chunk of 65 blocks is not a power of two", "64 blocks would do";
+        "is 65: it takes a power of two, at most 64", "64 would do";
     "buffer cache that holds nothing":
         "buffer_cache = \"1.3 GiB\"" => "buffer_cache = \"1 KiB\"", "buffer_cache",
         "array[anywhere].write_anywhere.buffer_cache",
@@ -192,7 +192,7 @@ const CASES: &[Case] = &cases! {
         "[[array]]\nname = \"inplace\"" =>
         "[array.write_anywhere.other_data]\nfull_percent = 50.0\nrun_blocks = 3\n\n[[array]]\nname = \"inplace\"",
         "run_blocks", "array[anywhere].write_anywhere.other_data.run_blocks",
-        "runs of 3 blocks: it takes a power of two", "2 blocks would do";
+        "is 3: it takes a power of two", "2 would do";
     "aggregate more than full":
         "[[array]]\nname = \"inplace\"" =>
         "[array.write_anywhere.other_data]\nfull_percent = 101.0\nrun_blocks = 1\n\n[[array]]\nname = \"inplace\"",
@@ -219,9 +219,10 @@ const CASES: &[Case] = &cases! {
         "blocks_per_checkpoint", "array[anywhere].write_anywhere.cleaning.blocks_per_checkpoint",
         "is zero", "";
     "chunk longer than a tetris":
-        "chunk_blocks = 32" => "chunk_blocks = 128", "chunk_blocks",
+        "tetris_stripes = 64" => "tetris_stripes = 16", "chunk_blocks",
         "array[anywhere].write_anywhere.chunk_blocks",
-        "a chunk of 128 blocks is longer than a tetris of 64", "give at most 64";
+        "a chunk of 32 blocks is longer than a tetris of 16 stripes",
+        "give at most 16 blocks, or a longer tetris";
     "log half that holds no record":
         "log_half = \"64 MiB\"" => "log_half = \"4 KiB\"", "log_half",
         "array[anywhere].write_anywhere.log_half", "does not hold one record",

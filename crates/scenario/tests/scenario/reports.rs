@@ -20,8 +20,8 @@ fn one_problem_has_its_place_its_text_and_its_help() {
     assert_eq!((problem.line(), problem.column()), (36, 16));
     assert_eq!(marked(&error, problem), "4100");
     assert_eq!(problem.label(), "this value");
-    assert_eq!(problem.help(), "4160 stripes would do");
-    assert_eq!(error.help(), Some("4160 stripes would do"));
+    assert_eq!(problem.help(), "4160 would do");
+    assert_eq!(error.help(), Some("4160 would do"));
     assert_eq!(
         error.to_string(),
         "scenarios/good.toml:36:16: array[anywhere].write_anywhere.area_stripes: an allocation \

@@ -100,7 +100,7 @@ pub struct WriteAnywhere {
 const MOST_READ_THROUGH: u64 = 126;
 
 /// Stripes of the largest tetris; an allocation area is a multiple of it.
-const MOST_TETRIS_STRIPES: u32 = 64;
+const MOST_TETRIS_STRIPES: u64 = 64;
 
 /// Other data, which no host reads or writes: it is scattered over the space that the file leaves free.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -216,19 +216,23 @@ impl Table for WriteAnywhere {
             &mut self.policy,
         );
         f.value(
-            count("area_stripes", "Stripes in an allocation area.").default("4096", "recalled"),
+            count("area_stripes", "Stripes in an allocation area.")
+                .multiple_of(MOST_TETRIS_STRIPES)
+                .default("4096", "recalled"),
             &mut self.area_stripes,
         );
         f.value(
             count("tetris_stripes", "Stripes in a tetris, which is written as a unit.")
+                .power_of_two(MOST_TETRIS_STRIPES)
                 .default("64", "recalled; the unit is published (US 7,200,715)"),
             &mut self.tetris_stripes,
         );
         f.value(
             count(
                 "chunk_blocks",
-                "Consecutive blocks on one spindle before the next spindle's turn.",
+                "Consecutive blocks on one spindle before the next spindle's turn; at most a tetris.",
             )
+            .power_of_two(MOST_TETRIS_STRIPES)
             .default("64", "published by a field engineer, 128 KiB by another"),
             &mut self.chunk_blocks,
         );
@@ -395,9 +399,6 @@ impl Table for WriteAnywhere {
         if s.are_right(&["data_spindles", "group", "right_sized"]) {
             check_total(s, self.data_spindles, &self.further_groups, self.right_sized_bytes);
         }
-        if s.are_right(&["area_stripes", "tetris_stripes"]) {
-            check_tetris(s, self.area_stripes, self.tetris_stripes);
-        }
         if s.are_right(&["right_sized", "area_stripes"])
             && u64::from(self.area_stripes) * BLOCK_BYTES > self.right_sized_bytes
         {
@@ -415,13 +416,7 @@ impl Table for WriteAnywhere {
             );
         }
         let (chunk, tetris) = (self.chunk_blocks, self.tetris_stripes);
-        if s.is_right("chunk_blocks") && !chunk.is_power_of_two() {
-            s.problem(
-                "chunk_blocks",
-                format!("a chunk of {chunk} blocks is not a power of two"),
-                format!("{} blocks would do", chunk.next_power_of_two() / 2),
-            );
-        } else if s.are_right(&["chunk_blocks", "tetris_stripes"]) && chunk > tetris {
+        if s.are_right(&["chunk_blocks", "tetris_stripes"]) && chunk > tetris {
             s.problem(
                 "chunk_blocks",
                 format!("a chunk of {chunk} blocks is longer than a tetris of {tetris} stripes"),
@@ -454,8 +449,8 @@ impl Table for OtherData {
         );
         f.value(
             count("run_blocks", "Length of its contiguous runs, in blocks.")
-                .required("8")
-                .refusing(refuse_run),
+                .power_of_two(MOST_TETRIS_STRIPES)
+                .required("8"),
             &mut self.run_blocks,
         );
     }
@@ -471,17 +466,6 @@ fn refuse_gap(value: &SettingValue) -> Option<(String, String)> {
         (
             format!("holes of {blocks} blocks do not fit one command"),
             format!("give at most {MOST_READ_THROUGH}, or 0 to read through none"),
-        )
-    })
-}
-
-fn refuse_run(value: &SettingValue) -> Option<(String, String)> {
-    let SettingValue::Count(run) = value else { return None };
-    let is_right = run.is_power_of_two() && *run <= MOST_TETRIS_STRIPES.into();
-    (!is_right).then(|| {
-        (
-            format!("runs of {run} blocks: it takes a power of two, at most 64"),
-            format!("{} blocks would do", (run.next_power_of_two() / 2).clamp(1, 64)),
         )
     })
 }
@@ -665,23 +649,6 @@ fn check_right_sized(section: &Section<'_>, right_sized: u64, drive: u64) {
             "right_sized",
             format!("{} is more than the whole drive", Bytes(right_sized)),
             format!("the drive has {drive}: give less"),
-        );
-    }
-}
-
-fn check_tetris(section: &Section<'_>, area: u32, tetris: u32) {
-    if !tetris.is_power_of_two() || tetris > MOST_TETRIS_STRIPES {
-        section.problem(
-            "tetris_stripes",
-            format!("a tetris of {tetris} stripes: it takes a power of two, at most 64"),
-            format!("{} stripes would do", (tetris.next_power_of_two() / 2).clamp(1, 64)),
-        );
-    }
-    if !area.is_multiple_of(MOST_TETRIS_STRIPES) {
-        section.problem(
-            "area_stripes",
-            format!("an allocation area of {area} stripes is not a multiple of 64"),
-            format!("{} stripes would do", area.next_multiple_of(MOST_TETRIS_STRIPES)),
         );
     }
 }
