@@ -24,8 +24,8 @@ fn one_problem_has_its_place_its_text_and_its_help() {
     assert_eq!(error.help(), Some("4160 would do"));
     assert_eq!(
         error.to_string(),
-        "scenarios/good.toml:36:16: array[anywhere].write_anywhere.area_stripes: an allocation \
-         area of 4100 stripes is not a multiple of 64"
+        "scenarios/good.toml:36:16: array[anywhere].write_anywhere.area_stripes: is 4100, which is \
+         not a multiple of 64"
     );
 }
 
