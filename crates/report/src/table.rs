@@ -18,7 +18,7 @@ use crate::rows_table::{ROWS_HEADING, rows_table};
 use crate::segments_table::segments_table;
 use crate::volumes_table::volumes_table;
 use crate::workloads_table::workloads_table;
-use strewn_results::Results;
+use strewn_results::{Finding, Results, Severity};
 
 /// Returns the finding of the run in a sentence ([`headline`](crate::headline())), and all tables, each under a line
 /// that describes it, with what a reader must know about the run.
@@ -53,6 +53,7 @@ pub fn all_tables(results: &Results) -> String {
     // A published table has its rows in one; what each array did is in the files of the run.
     if !results.published_rows.is_empty() {
         section(ROWS_HEADING, &rows_table(results));
+        section("What to make of it", &findings_lines(results));
         all.push_str("\nWhat each array did, by segment: --out DIR.\n");
         return all;
     }
@@ -92,5 +93,16 @@ pub fn all_tables(results: &Results) -> String {
         &fitted_table(results),
     );
     section("Spindles to buy", &overhead_table(results));
+    section("What to make of it", &findings_lines(results));
     all
+}
+
+/// Returns the findings of a run, a line each: what is wrong first.
+#[must_use]
+pub fn findings_lines(results: &Results) -> String {
+    let line = |finding: &Finding| match finding.severity {
+        Severity::Note => format!("- {}\n", finding.text),
+        severity => format!("- {}: {}\n", severity.as_str(), finding.text),
+    };
+    results.findings.iter().map(line).collect()
 }

@@ -11,6 +11,7 @@ pub use analysis::comparison::{
     compare, compare_rows, fitted_segments_by_array, off_percent, ratios, root_mean_square,
 };
 pub use analysis::figures::mib_per_s_on;
+pub use analysis::findings::findings;
 pub use analysis::like::{
     LikePair, have_same_mix, is_measure_of_array, like_kinds, like_pairs, like_positions,
 };
@@ -47,6 +48,7 @@ pub use data::file::{
     FileRecord, FileSimulation, FileTotals, FreeSpaceRecord, NotLookedAt, about_bytes,
     files_from_json, files_json,
 };
+pub use data::finding::{Finding, Severity};
 pub use data::gateway::GatewayFigures;
 pub use data::housekeeping::Housekeeping;
 pub use data::json::{ResultsError, figures_json};

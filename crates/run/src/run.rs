@@ -403,12 +403,14 @@ pub(crate) fn together(
         fitted_settings,
         overhead,
         losses: Vec::new(),
+        findings: Vec::new(),
         bands: None,
         arrays,
         wall_seconds: 0.0,
     };
     results::mark_unfitted(&mut results, scenario);
     results.losses = strewn_results::losses(&results);
+    results.findings = strewn_results::findings(&results);
     Ok((results, map))
 }
 

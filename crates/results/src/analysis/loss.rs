@@ -110,6 +110,86 @@ pub fn loss_between(results: &Results, array: &ArrayResults, pair: &LikePair<'_>
     })
 }
 
+/// Returns why a slower array delivers less than a faster one: the account of a loss from the one to the other, by the
+/// time of what limits the slower one. None if the results lack what an account needs, or if something lies between
+/// hosts and arrays.
+pub(crate) fn between_arrays(
+    results: &Results,
+    (fast, faster): (&ArrayResults, &Segment),
+    (slow, slower): (&ArrayResults, &Segment),
+) -> Option<Loss> {
+    if faster.iops <= 0.0 || slower.iops <= 0.0 || obstacle(faster, slower).is_some() {
+        return None;
+    }
+    let (limit, from, to) = match busiest(results, slower) {
+        Busiest::Controller => {
+            let time = ProcessorTime::of(fast, faster)?;
+            let from = of_controller(fast, faster, Some(time))?;
+            (Limit::Controller, from, of_controller(slow, slower, Some(time))?)
+        }
+        Busiest::Spindles => {
+            let command = Command::of(fast, faster)?;
+            let from = of_spindles_of(fast, faster, command)?;
+            (Limit::Spindles, from, of_spindles_of(slow, slower, command)?)
+        }
+        Busiest::Log => return None,
+    };
+    let per_us = -faster.iops * slower.iops / 1e6;
+    let parts = from.iter().zip(&to).map(|((cause, from_us), (_, to_us))| LossPart {
+        cause: *cause,
+        from_us_per_op: rounded(*from_us, SIGNIFICANT_DIGITS),
+        to_us_per_op: rounded(*to_us, SIGNIFICANT_DIGITS),
+        iops: rounded(per_us * (to_us - from_us), SIGNIFICANT_DIGITS) + 0.0,
+    });
+    Some(Loss {
+        array: slow.name.clone(),
+        workloads: Vec::new(),
+        limit,
+        from_segment: faster.index,
+        to_segment: slower.index,
+        from_iops: faster.iops,
+        to_iops: slower.iops,
+        parts: parts.collect(),
+    })
+}
+
+/// What a command costs the spindles of an array.
+#[derive(Clone, Copy)]
+struct Command {
+    service_us: f64,
+    spindles: f64,
+}
+
+impl Command {
+    fn of(array: &ArrayResults, segment: &Segment) -> Option<Self> {
+        let spindles = f64::from(array.spindles.data + array.spindles.parity);
+        let service_us = segment.spindle_commands.mean_service_ms * 1e3;
+        (spindles > 0.0).then_some(Self { service_us, spindles })
+    }
+}
+
+/// Returns what the spindles of an array spend between two operations: its commands at the cost of another array's,
+/// then what they cost more because each takes longer, and because there are fewer spindles.
+fn of_spindles_of(array: &ArrayResults, segment: &Segment, other: Command) -> Option<Spent> {
+    let own = Command::of(array, segment)?;
+    let mut spent = commands_per_op(segment)?;
+    let count: f64 = spent.iter().map(|(_, count)| count).sum();
+    for (_, figure) in &mut spent {
+        *figure *= other.service_us / other.spindles;
+    }
+    let longer_us = count * (own.service_us - other.service_us) / other.spindles;
+    let fewer_us = count * own.service_us * (1.0 / own.spindles - 1.0 / other.spindles);
+    spent.push((Cause::ServiceTime, longer_us));
+    spent.push((Cause::SpindleCount, fewer_us));
+    let all_us = 1e6 / segment.iops;
+    let parity = f64::from(array.spindles.parity) / own.spindles;
+    let idle = segment.utilization.parity_spindles.map_or(0.0, |busy| (1.0 - busy) * parity);
+    spent.push((Cause::ParityWaiting, all_us * idle));
+    let known_us = spent.iter().map(|(_, us)| us).sum::<f64>();
+    spent.push((Cause::Waiting, all_us - known_us));
+    Some(spent)
+}
+
 /// The busiest component of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Busiest {
@@ -180,28 +260,54 @@ fn commands_per_op(segment: &Segment) -> Option<Spent> {
     Some(counts.map(|(cause, count)| (cause, count / segment.ops as f64)).to_vec())
 }
 
-fn of_controller(array: &ArrayResults, segment: &Segment) -> Option<Spent> {
-    let cost_us = |name: &str| {
-        let parameter = array.parameters.iter().find(|parameter| parameter.name == name)?;
-        let us = match parameter.unit.as_str() {
-            "ns" => 1e-3,
-            "us" => 1.0,
-            "ms" => 1e3,
-            _ => return None,
+/// What operations and commands cost the controllers of an array, in microseconds of the time between two operations.
+#[derive(Clone, Copy)]
+struct ProcessorTime {
+    operation_us: f64,
+    command_us: f64,
+}
+
+impl ProcessorTime {
+    fn of(array: &ArrayResults, segment: &Segment) -> Option<Self> {
+        let cost_us = |name: &str| {
+            let parameter = array.parameters.iter().find(|parameter| parameter.name == name)?;
+            let us = match parameter.unit.as_str() {
+                "ns" => 1e-3,
+                "us" => 1.0,
+                "ms" => 1e3,
+                _ => return None,
+            };
+            Some(parameter.value * us)
         };
-        Some(parameter.value * us)
-    };
-    let (busy, controllers) = mean_controller(segment);
-    let operation_us = cost_us("processor.host_operation")? / controllers;
-    let command_us = cost_us("processor.spindle_command")? / controllers;
+        let (_, controllers) = mean_controller(segment);
+        Some(Self {
+            operation_us: cost_us("processor.host_operation")? / controllers,
+            command_us: cost_us("processor.spindle_command")? / controllers,
+        })
+    }
+}
+
+/// Returns what the controllers of an array spend between two operations. Its commands cost what `other` says, and then
+/// what they cost more here, if it is another array's.
+fn of_controller(
+    array: &ArrayResults,
+    segment: &Segment,
+    other: Option<ProcessorTime>,
+) -> Option<Spent> {
+    let own = ProcessorTime::of(array, segment)?;
     let mut spent = commands_per_op(segment)?;
+    let count: f64 = spent.iter().map(|(_, count)| count).sum();
+    let command_us = other.unwrap_or(own).command_us;
     for (_, figure) in &mut spent {
         *figure *= command_us;
     }
+    if other.is_some() {
+        spent.push((Cause::CommandCost, count * (own.command_us - command_us)));
+    }
     let all_us = 1e6 / segment.iops;
-    let busy_us = all_us * busy;
-    let known_us = operation_us + spent.iter().map(|(_, us)| us).sum::<f64>();
-    spent.push((Cause::HostOperations, operation_us));
+    let busy_us = all_us * mean_controller(segment).0;
+    let known_us = own.operation_us + spent.iter().map(|(_, us)| us).sum::<f64>();
+    spent.push((Cause::HostOperations, own.operation_us));
     spent.push((Cause::DataMoved, busy_us - known_us));
     spent.push((Cause::Waiting, all_us - busy_us));
     Some(spent)
@@ -226,7 +332,8 @@ fn both_of_controller(
     first: &Segment,
     last: &Segment,
 ) -> Option<(Spent, Spent)> {
-    let (mut from, mut to) = (of_controller(array, first)?, of_controller(array, last)?);
+    let (mut from, mut to) =
+        (of_controller(array, first, None)?, of_controller(array, last, None)?);
     let ((_, waited_us), (_, waits_us)) = (from.last()?, to.last_mut()?);
     let longer_us = (*waits_us - waited_us).max(0.0) * share_of_longer_service(first, last);
     *waits_us -= longer_us;

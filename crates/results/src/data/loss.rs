@@ -53,6 +53,10 @@ pub enum Cause {
     /// Seek, rotation and transfer of a spindle command. If spindles are the limit, the time by which they took longer;
     /// if the controller is, its wait for them because they took longer.
     ServiceTime,
+    /// A command's processor time, where another array's is shorter.
+    CommandCost,
+    /// Fewer spindles than another array has, over which commands are spread.
+    SpindleCount,
     /// I/O of real spindles that belongs to no command of the array: checksum blocks, superblocks, flushes.
     OtherIo,
     /// Idle time of spindles that hold only parity, while other spindles are the limit.
@@ -77,6 +81,8 @@ impl Cause {
             (Self::DataMoved, _) => "data moved, and rounding",
             (Self::ServiceTime, Limit::Controller) => "waiting for longer seeks and service",
             (Self::ServiceTime, Limit::Spindles) => "change of a command's service time",
+            (Self::CommandCost, _) => "processor time of a command",
+            (Self::SpindleCount, _) => "number of spindles",
             (Self::OtherIo, _) => "checksum blocks, superblocks, flushes",
             (Self::ParityWaiting, _) => "parity spindles idle",
             (Self::Waiting, Limit::Controller) => "controller waiting for spindles",

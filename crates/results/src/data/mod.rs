@@ -10,6 +10,7 @@ pub(crate) mod cost;
 pub(crate) mod drive;
 pub(crate) mod figure;
 pub(crate) mod file;
+pub(crate) mod finding;
 pub(crate) mod finite;
 pub(crate) mod gateway;
 pub(crate) mod housekeeping;

@@ -7,6 +7,7 @@
 use crate::data::array::{ArrayResults, LayoutKind};
 use crate::data::band::Bands;
 use crate::data::comparison::{ComparedRow, FittedSetting, PublishedComparison, Ratio};
+use crate::data::finding::Finding;
 use crate::data::json::{ResultsError, check_schema, figures_json};
 use crate::data::live::RealSpindles;
 use crate::data::loss::Loss;
@@ -91,6 +92,9 @@ pub struct Results {
     /// The causes of each array's loss of IOPS; absent if there is no account.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub losses: Vec<Loss>,
+    /// What a reader must know before the tables; absent in results of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// What the bands around the figures contain; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bands: Option<Bands>,

@@ -278,6 +278,7 @@ pub fn results() -> Results {
         fitted_settings: Vec::new(),
         overhead: overhead(&overhead_arrays, &overhead_configurations(), 1000.0).unwrap(),
         losses: vec![],
+        findings: Vec::new(),
         bands: None,
         arrays,
     }

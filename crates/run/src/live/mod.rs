@@ -276,11 +276,13 @@ fn outcome(
         fitted_settings: Vec::new(),
         overhead: Vec::new(),
         losses: Vec::new(),
+        findings: Vec::new(),
         bands: None,
         arrays,
         wall_seconds: strewn_results::rounded(began.elapsed().as_secs_f64(), 4),
     };
     results.losses = strewn_results::losses(&results);
+    results.findings = strewn_results::findings(&results);
     Ok((results, map))
 }
 

@@ -1,0 +1,81 @@
+//! How much of its file has been written over, and whether that is enough to show age.
+
+use crate::data::array::ArrayResults;
+use crate::data::finding::{Finding, Severity};
+use crate::data::number::rounded;
+use crate::data::results::Results;
+use crate::data::segment::Segment;
+
+const BYTES_PER_MIB: f64 = (1 << 20) as f64;
+
+pub(super) fn find(results: &Results) -> Vec<Finding> {
+    results.arrays.iter().filter_map(|array| of_array(results, array)).collect()
+}
+
+fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
+    let last = array.segments.last()?;
+    // Where nothing moves, nothing ages.
+    let rewritten = last.layout.rewritten_percent?;
+    let file_mib = results.load.as_ref()?.file_bytes as f64 / BYTES_PER_MIB;
+    let written_mib: f64 = array.segments.iter().map(|segment| written_mib(results, segment)).sum();
+    let written_percent = rounded(100.0 * written_mib / file_mib, 4);
+    if written_percent >= 100.0 || written_percent <= 0.0 {
+        return None;
+    }
+    let seconds: f64 = array.segments.iter().map(|segment| segment.seconds).sum();
+    let needed = seconds * 100.0 / written_percent;
+    let text = format!(
+        "{}: too short to show age. Hosts have written {} % of the file, and {} % of its blocks have moved; a whole \
+         overwrite takes about {} at this rate{}.",
+        array.name,
+        rounded(written_percent, 2),
+        rounded(rewritten, 2),
+        duration(needed),
+        again(results, needed / seconds)
+    );
+    let finding = Finding::of(&array.name, "too_short", Severity::Caution, text);
+    Some(finding.with([
+        ("written_percent", written_percent),
+        ("rewritten_percent", rewritten),
+        ("seconds_for_one_overwrite", rounded(needed, 3)),
+    ]))
+}
+
+/// Returns how to run that long: as many times the segments.
+fn again(results: &Results, times: f64) -> String {
+    match results.arrays.iter().map(|array| array.segments.len()).max() {
+        Some(segments)
+            if segments > 0 && results.real_spindles.is_none() && results.workload.is_none() =>
+        {
+            format!(
+                ", which --until \"rewritten 100 %\" or {} segments give",
+                (segments as f64 * times).ceil()
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns what hosts wrote in a segment: as it was measured, or by the share of their accesses that write.
+fn written_mib(results: &Results, segment: &Segment) -> f64 {
+    if !segment.by_workload.is_empty() {
+        return segment.by_workload.iter().map(|one| one.writes.mib).sum();
+    }
+    if let Some(host) = &segment.host {
+        return host.writes.mib;
+    }
+    let mix = results.load.as_ref().and_then(|load| load.accesses.as_ref());
+    let writes = mix.map_or(0.0, |mix| 1.0 - mix.read_percent / 100.0);
+    segment.mib_per_s * segment.seconds * writes
+}
+
+/// Returns a time of the run in the unit that suits it.
+fn duration(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        ..120.0 => (seconds, "s"),
+        ..7_200.0 => (seconds / 60.0, "min"),
+        ..172_800.0 => (seconds / 3_600.0, "h"),
+        _ => (seconds / 86_400.0, "days"),
+    };
+    format!("{} {unit}", rounded(value, 2))
+}

@@ -1,0 +1,80 @@
+//! Why two arrays differ: the account of a loss between segments, between arrays.
+
+use crate::analysis::like::{have_same_mix, like_pairs};
+use crate::analysis::loss::between_arrays;
+use crate::data::array::ArrayResults;
+use crate::data::finding::{Finding, Severity};
+use crate::data::loss::{Cause, Loss, LossPart};
+use crate::data::number::{fixed, rounded, signed};
+use crate::data::results::Results;
+
+/// Parts of a difference that are named: the rest of them together is a part too.
+const NAMED: usize = 3;
+/// Arrays whose IOPS differ by less do not differ, percent.
+const LEAST_PERCENT: f64 = 3.0;
+/// More arrays than these are a sweep, whose pairs say little.
+const MOST_ARRAYS: usize = 4;
+
+pub(super) fn find(results: &Results) -> Vec<Finding> {
+    let [first, others @ ..] = results.arrays.as_slice() else { return Vec::new() };
+    if results.arrays.len() > MOST_ARRAYS {
+        return Vec::new();
+    }
+    others.iter().filter_map(|other| of_pair(results, first, other)).collect()
+}
+
+fn of_pair(results: &Results, one: &ArrayResults, other: &ArrayResults) -> Option<Finding> {
+    let workload = results.workload.as_ref();
+    let last = |array| like_pairs(workload, array).into_iter().next().map(|pair| pair.last);
+    let (of_one, of_other) = (last(one)?, last(other)?);
+    if of_one.index != of_other.index || !have_same_mix(workload, of_one, of_other) {
+        return None;
+    }
+    let ((slow, slower), (fast, faster)) = match of_one.iops <= of_other.iops {
+        true => ((one, of_one), (other, of_other)),
+        false => ((other, of_other), (one, of_one)),
+    };
+    if 100.0 * (1.0 - slower.iops / faster.iops) < LEAST_PERCENT {
+        return None;
+    }
+    // What the faster one spends of the time of what limits the slower one, and what the slower one spends.
+    let loss = between_arrays(results, (fast, faster), (slow, slower))?;
+    let (parts, rest) = parts(&loss);
+    let limit = loss.limit.as_str();
+    let words = |part: &LossPart| match part.cause {
+        Cause::Waiting => format!("{limit} of {} idle {}", fast.name, signed(part.iops, 0)),
+        cause => format!("{} {}", cause.words(loss.limit), signed(part.iops, 0)),
+    };
+    let mut all: Vec<String> = parts.iter().map(words).collect();
+    if rest.abs() >= 0.5 {
+        all.push(format!("all else {}", signed(rest, 0)));
+    }
+    let text = format!(
+        "{} delivers {} % of the IOPS of {} in segment {}. Of the difference of {} IOPS, by how the time of the {limit} is \
+         spent: {}.",
+        slow.name,
+        fixed(100.0 * slower.iops / faster.iops, 1),
+        fast.name,
+        slower.index,
+        signed(slower.iops - faster.iops, 0),
+        all.join(", ")
+    );
+    let mut finding = Finding::of(&slow.name, "difference", Severity::Note, text)
+        .in_segment(slower.index)
+        .with([("iops", slower.iops), ("iops_of_other", faster.iops)]);
+    finding.figures.extend(loss.parts.iter().map(|part| {
+        (format!("iops_by_{}", part.cause.words(loss.limit).replace([' ', ','], "_")), part.iops)
+    }));
+    Some(finding)
+}
+
+/// Returns the largest parts, in the order of the account, and what the others come to.
+fn parts(loss: &Loss) -> (Vec<LossPart>, f64) {
+    let mut by_size: Vec<LossPart> = loss.parts.clone();
+    by_size.sort_by(|one, other| other.iops.abs().total_cmp(&one.iops.abs()));
+    by_size.truncate(NAMED);
+    by_size.retain(|part| part.iops.abs() >= 0.01 * (loss.to_iops - loss.from_iops).abs());
+    let named: f64 = by_size.iter().map(|part| part.iops).sum();
+    let rest = rounded(loss.to_iops - loss.from_iops - named, 6);
+    (by_size, rest)
+}

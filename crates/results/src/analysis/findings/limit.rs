@@ -1,0 +1,68 @@
+//! What limits each array.
+
+use crate::analysis::like::like_pairs;
+use crate::analysis::loss::{Busiest, busiest, busiest_spindles};
+use crate::data::array::ArrayResults;
+use crate::data::finding::{Finding, Severity};
+use crate::data::number::fixed;
+use crate::data::results::Results;
+use crate::data::segment::Segment;
+
+/// A component that is busy for less of the time limits nothing by itself.
+const BUSY: f64 = 0.9;
+
+pub(super) fn find(results: &Results) -> Vec<Finding> {
+    // What lies between hosts and arrays may be the limit, and has tables of its own.
+    let is_alone = |array: &&ArrayResults| {
+        array.segments.iter().all(|one| one.machine.is_none() && one.client_raid.is_none())
+    };
+    let arrays = results.arrays.iter().filter(is_alone);
+    arrays.filter_map(|array| of_array(results, array)).collect()
+}
+
+fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
+    let last = array.rated_segments().last()?;
+    let (controller, spindles) = (last.utilization.controller, busiest_spindles(last));
+    let is_loaded = !like_pairs(results.workload.as_ref(), array).is_empty();
+    let busy = |share: f64| fixed(100.0 * share, 0);
+    let commands = fixed(last.commands_per_host_op(), 2);
+    let name = &array.name;
+    let text = match busiest(results, last) {
+        Busiest::Controller if controller >= BUSY => format!(
+            "{name}: its controller is the limit ({} % busy; spindles {} %), with {commands} spindle commands an \
+             operation.",
+            busy(controller),
+            busy(spindles)
+        ),
+        Busiest::Spindles if spindles >= BUSY => format!(
+            "{name}: its spindles are the limit ({} % busy; controller {} %), with {commands} commands an operation of \
+             {} ms each.",
+            busy(spindles),
+            busy(controller),
+            fixed(last.spindle_commands.mean_service_ms, 1)
+        ),
+        Busiest::Log => return None,
+        _ if !is_loaded => format!(
+            "{name}: the hosts are the limit: they ask for no more, and controller and spindles are busy for {} and {} % \
+             of the time.",
+            busy(controller),
+            busy(spindles)
+        ),
+        _ => format!(
+            "{name}: the operations outstanding are the limit: controller and spindles are busy for {} and {} % of the \
+             time, and more outstanding would give more IOPS.",
+            busy(controller),
+            busy(spindles)
+        ),
+    };
+    let finding = Finding::of(name, "limit", Severity::Note, text);
+    Some(finding.in_segment(last.index).with(figures(last)))
+}
+
+fn figures(segment: &Segment) -> [(&'static str, f64); 3] {
+    [
+        ("controller_busy", segment.utilization.controller),
+        ("spindles_busy", busiest_spindles(segment)),
+        ("commands_per_op", segment.commands_per_host_op()),
+    ]
+}

@@ -1,0 +1,108 @@
+//! Steps within a run, and what began there.
+
+use crate::data::array::ArrayResults;
+use crate::data::finding::{Finding, Severity};
+use crate::data::number::signed;
+use crate::data::results::Results;
+use crate::data::segment::Segment;
+
+/// IOPS that change by less from one segment to the next are no step, percent.
+const LEAST_PERCENT: f64 = 3.0;
+/// A step is larger than the changes beside it by this factor: a slope has none.
+const BEYOND_SLOPE: f64 = 3.0;
+/// Further steps are many, and one sentence says so.
+const MOST: usize = 3;
+
+pub(super) fn find(results: &Results) -> Vec<Finding> {
+    // Where hosts do different things, IOPS differ.
+    let is_steady = results.workload.is_none();
+    let arrays = results.arrays.iter().filter(|array| is_steady && array.phases.is_empty());
+    arrays.flat_map(of_array).collect()
+}
+
+fn of_array(array: &ArrayResults) -> Vec<Finding> {
+    let segments = array.rated_segments();
+    let changes: Vec<f64> = segments
+        .windows(2)
+        .map(|pair| match pair {
+            [before, after] if before.iops > 0.0 => 100.0 * (after.iops / before.iops - 1.0),
+            _ => 0.0,
+        })
+        .collect();
+    let is_step = |at: usize| {
+        let size = changes[at].abs();
+        let before = at.checked_sub(1).map(|before| changes[before].abs());
+        let beside: Vec<f64> =
+            before.into_iter().chain(changes.get(at + 1).map(|change| change.abs())).collect();
+        let largest = beside.iter().copied().fold(0.0, f64::max);
+        size > LEAST_PERCENT && !beside.is_empty() && size > BEYOND_SLOPE * largest
+    };
+    let steps = (0..changes.len()).filter(|at| is_step(*at)).take(MOST);
+    let finding = |at: usize| {
+        let (before, after) = (&segments[at], &segments[at + 1]);
+        let text = format!(
+            "{}: IOPS change by {} % from segment {} to {}, {}.",
+            array.name,
+            signed(changes[at], 1),
+            before.index,
+            after.index,
+            began(array, before, after)
+        );
+        Finding::of(&array.name, "step", Severity::Note, text)
+            .in_segment(after.index)
+            .with([("change_percent", changes[at])])
+    };
+    steps.map(finding).collect()
+}
+
+/// Returns what is different in a segment from the one before.
+fn began(array: &ArrayResults, before: &Segment, after: &Segment) -> String {
+    let starts_ns = |segment: &Segment| {
+        let earlier = array.segments.iter().take_while(|one| one.index < segment.index);
+        earlier.map(|one| one.seconds).sum::<f64>()
+    };
+    let (begin, end) = (starts_ns(before), starts_ns(after) + after.seconds);
+    let mut what = Vec::new();
+    let failed = array.failures.iter().filter(|one| (begin..end).contains(&one.at_seconds));
+    what.extend(failed.map(|one| format!("spindle {} fails", one.spindle)));
+    let added = array.parity_groups.iter().filter(|group| {
+        group.added_at_seconds > 0.0 && (begin..end).contains(&group.added_at_seconds)
+    });
+    what.extend(added.map(|_| "a parity group is added".to_owned()));
+    let snapshots = |segment: &Segment, of: fn(&crate::data::snapshots::Snapshots) -> u64| {
+        segment.snapshots.as_ref().map_or(0, of)
+    };
+    let begins = |of: fn(&crate::data::snapshots::Snapshots) -> u64| {
+        snapshots(before, of) == 0 && snapshots(after, of) > 0
+    };
+    if begins(|one| one.taken) {
+        what.push("the first snapshots are taken".to_owned());
+    }
+    if begins(|one| one.freed_blocks) {
+        what.push("blocks of deleted snapshots are freed".to_owned());
+    }
+    let refused = |segment: &Segment| segment.refused.unwrap_or(0);
+    if refused(before) == 0 && refused(after) > 0 {
+        what.push("operations are refused".to_owned());
+    }
+    let freed = |segment: &Segment| segment.housekeeping.as_ref().map_or(0, |one| one.freed_blocks);
+    if freed(before) == 0 && freed(after) > 0 {
+        what.push("delayed frees are reclaimed".to_owned());
+    }
+    let full = |segment: &Segment| {
+        segment.consistency_points.as_ref().and_then(|points| points.full_stripe_percent)
+    };
+    if let (Some(was), Some(is)) = (full(before), full(after))
+        && was - is > 5.0
+    {
+        what.push(format!("stripes written whole fall from {was:.0} to {is:.0} %"));
+    }
+    let stalls = |segment: &Segment| segment.cache.stalled_writes;
+    if stalls(before) == 0 && stalls(after) > 0 {
+        what.push("writes begin to wait for room in the log or the write cache".to_owned());
+    }
+    match what.is_empty() {
+        true => "and nothing that is recorded began there".to_owned(),
+        false => format!("where {}", what.join(", ")),
+    }
+}

@@ -1,0 +1,73 @@
+//! A cache that is still filling: figures before it is full are of warm-up, not of age.
+
+use crate::data::array::ArrayResults;
+use crate::data::finding::{Finding, Severity};
+use crate::data::number::fixed;
+use crate::data::results::Results;
+use crate::data::segment::Segment;
+
+/// A hit ratio that rises by less from one segment to the next is steady, percentage points.
+const STEADY_POINTS: f64 = 2.0;
+/// Metadata reads that fall by less of all commands from one segment to the next are steady, percent.
+const STEADY_PERCENT: f64 = 5.0;
+
+pub(super) fn find(results: &Results) -> Vec<Finding> {
+    results.arrays.iter().filter(|array| array.phases.is_empty()).filter_map(of_array).collect()
+}
+
+fn of_array(array: &ArrayResults) -> Option<Finding> {
+    let segments = array.rated_segments();
+    let warms = |pair: &[Segment]| match pair {
+        [before, after] => is_warming(before, after),
+        _ => false,
+    };
+    // From the beginning on, without a break.
+    let warm_up = segments.windows(2).take_while(|pair| warms(pair)).count();
+    let (first, last) = (segments.first()?, segments.get(warm_up)?);
+    if warm_up == 0 {
+        return None;
+    }
+    let hits = format!(
+        "its hit ratio goes from {} to {} %, and metadata reads from {} to {} an operation",
+        fixed(hit_percent(first), 1),
+        fixed(hit_percent(last), 1),
+        fixed(metadata_reads(first), 3),
+        fixed(metadata_reads(last), 3)
+    );
+    let still = warm_up + 1 == segments.len();
+    let text = match still {
+        true => format!(
+            "{}: the cache is still warming at the end of the run: {hits}. The figures are of warm-up, not of age.",
+            array.name
+        ),
+        false => format!(
+            "{}: the cache is warming until segment {}: {hits}. Figures before that are of warm-up, not of age.",
+            array.name, last.index
+        ),
+    };
+    let finding = Finding::of(&array.name, "cache_warming", Severity::Caution, text);
+    Some(finding.in_segment(last.index).with([
+        ("hit_percent_at_first", hit_percent(first)),
+        ("hit_percent_then", hit_percent(last)),
+    ]))
+}
+
+fn is_warming(before: &Segment, after: &Segment) -> bool {
+    let more_hits = hit_percent(after) - hit_percent(before);
+    let fewer_reads = metadata_reads(before) - metadata_reads(after);
+    more_hits >= STEADY_POINTS
+        || 100.0 * fewer_reads >= STEADY_PERCENT * before.commands_per_host_op()
+}
+
+/// Returns the share of host reads that the cache answered, or of all look-ups where results do not tell.
+fn hit_percent(segment: &Segment) -> f64 {
+    let of_hosts = segment.cache.host_reads.as_ref().and_then(|reads| reads.hit_percent);
+    of_hosts.unwrap_or(segment.cache.hit_percent)
+}
+
+fn metadata_reads(segment: &Segment) -> f64 {
+    match segment.ops {
+        0 => 0.0,
+        ops => segment.spindle_commands.metadata_reads as f64 / ops as f64,
+    }
+}
