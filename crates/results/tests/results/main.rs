@@ -4,6 +4,7 @@
 mod columns;
 mod comparison;
 mod figures;
+mod findings;
 mod fixture;
 mod json;
 mod overhead;

@@ -1,0 +1,194 @@
+//! What a reader must know before the tables: each finding where it must be, and not where it must not.
+
+use strewn_results::{
+    AccessMix, Finding, HostLoad, HostReadHits, Results, Severity, Snapshots, findings,
+};
+
+use crate::fixture;
+
+/// The published experiment with a file that is written over more than once.
+fn results() -> Results {
+    let accesses = AccessMix {
+        specification: "File Server".to_owned(),
+        mean_bytes: 11_345.92,
+        read_percent: 80.0,
+        random_percent: 100.0,
+    };
+    let load = HostLoad { file_bytes: 100 << 30, accesses: Some(accesses) };
+    Results { load: Some(load), ..fixture::results() }
+}
+
+fn of<'f>(all: &'f [Finding], kind: &str) -> Vec<&'f Finding> {
+    all.iter().filter(|finding| finding.kind == kind).collect()
+}
+
+/// The findings of a kind in results that are changed.
+fn found(kind: &str, change: impl Fn(&mut Results)) -> Vec<Finding> {
+    let mut results = results();
+    change(&mut results);
+    findings(&results).into_iter().filter(|finding| finding.kind == kind).collect()
+}
+
+#[test]
+fn what_is_wrong_comes_first() {
+    let mut results = results();
+    results.arrays[0].segments[3].refused = Some(7);
+    results.load.as_mut().unwrap().file_bytes = 1 << 40;
+    let all = findings(&results);
+    assert_eq!(all[0].severity, Severity::Warning);
+    assert!(all.is_sorted_by_key(|finding| finding.severity));
+}
+
+#[test]
+fn refused_snapshots_are_found_and_taken_ones_not() {
+    let snapshots = |refused, taken| {
+        move |results: &mut Results| {
+            results.arrays[0].segments[1].snapshots =
+                Some(Snapshots { refused, taken, ..Snapshots::default() });
+        }
+    };
+    let [all] = &found("snapshots_refused", snapshots(3, 0))[..] else { panic!() };
+    assert!(all.text.contains("all 3 snapshots were refused"), "{}", all.text);
+    let [some] = &found("snapshots_refused", snapshots(1, 2))[..] else { panic!() };
+    assert!(some.text.contains("1 of 3 snapshots"), "{}", some.text);
+    assert_eq!((some.figures["refused"], some.figures["taken"]), (1.0, 2.0));
+    assert!(found("snapshots_refused", snapshots(0, 3)).is_empty());
+}
+
+#[test]
+fn refused_operations_are_found_from_their_first_segment_on() {
+    let [one] = &found("operations_refused", |results| {
+        results.arrays[1].segments[4].refused = Some(5);
+        results.arrays[1].segments[6].refused = Some(6);
+    })[..] else {
+        panic!()
+    };
+    assert_eq!((one.array.as_deref(), one.segment), (Some("EVA4400"), Some(5)));
+    assert_eq!(one.figures["refused"], 11.0);
+    assert!(found("operations_refused", |_| {}).is_empty());
+}
+
+/// 14 segments at some 3,900 IOPS write a fifth of 11.1 KiB each: 134 GiB.
+#[test]
+fn a_run_that_writes_less_than_its_file_is_too_short() {
+    let file = |gib: u64| {
+        move |results: &mut Results| {
+            results.load.as_mut().unwrap().file_bytes = gib << 30;
+        }
+    };
+    assert!(found("too_short", file(130)).is_empty());
+    let [short] = &found("too_short", file(1400))[..] else { panic!() };
+    let all = 0.2 * 11_345.92 / f64::from(1 << 30) * 1200.0 * 54_734.0;
+    let written = 100.0 * all / 1400.0;
+    assert!((short.figures["written_percent"] - written).abs() < 0.01, "{short:?} {written}");
+    let needed = 14.0 * 1200.0 * 100.0 / written;
+    assert!((short.figures["seconds_for_one_overwrite"] / needed - 1.0).abs() < 0.01);
+    // The array in place does not age, and is not said to.
+    assert_eq!(short.array.as_deref(), Some("FAS2050"));
+    // What only reads ages by nothing.
+    assert!(
+        found("too_short", |results| {
+            results.load.as_mut().unwrap().accesses.as_mut().unwrap().read_percent = 100.0;
+        })
+        .is_empty()
+    );
+}
+
+#[test]
+fn a_cache_that_fills_is_warm_up() {
+    let hits = |hits: [f64; 5]| {
+        move |results: &mut Results| {
+            results.arrays[0].segments.truncate(5);
+            for (segment, hit_percent) in results.arrays[0].segments.iter_mut().zip(hits) {
+                let hit_percent = Some(hit_percent);
+                segment.cache.host_reads = Some(HostReadHits { blocks: 1000, hit_percent });
+            }
+        }
+    };
+    let [fills] = &found("cache_warming", hits([5.0, 15.0, 20.0, 20.5, 20.9]))[..] else {
+        panic!()
+    };
+    assert_eq!(fills.segment, Some(3));
+    assert!(fills.text.contains("until segment 3"), "{}", fills.text);
+    let [never] = &found("cache_warming", hits([5.0, 15.0, 20.0, 25.0, 30.0]))[..] else {
+        panic!()
+    };
+    assert!(never.text.contains("still warming"), "{}", never.text);
+    // A ratio that falls is age, and one that rises later is something else.
+    assert!(found("cache_warming", hits([20.0, 19.0, 15.0, 14.0, 10.0])).is_empty());
+    assert!(found("cache_warming", hits([20.0, 20.1, 20.2, 30.0, 40.0])).is_empty());
+}
+
+#[test]
+fn the_limit_is_what_is_busy() {
+    let busy = |controller: f64, spindles: f64| {
+        let all = found("limit", move |results| {
+            let last = results.arrays[0].segments.last_mut().unwrap();
+            last.utilization.controller = controller;
+            last.utilization.spindles = spindles;
+        });
+        all[0].text.clone()
+    };
+    assert!(busy(0.99, 0.8).contains("its controller is the limit (99 % busy"));
+    assert!(busy(0.3, 0.98).contains("its spindles are the limit (98 % busy"));
+    assert!(busy(0.3, 0.4).contains("more outstanding would give more"));
+}
+
+/// The account of the difference adds up to it.
+#[test]
+fn why_two_arrays_differ_adds_up() {
+    let costs = |results: &mut Results| {
+        let parameters = results.arrays[0].parameters.clone();
+        results.arrays[1].parameters.extend(parameters);
+        for array in &mut results.arrays {
+            for segment in &mut array.segments {
+                segment.spindle_commands.data_reads = segment.spindle_commands.read;
+            }
+        }
+        for segment in &mut results.arrays[1].segments {
+            segment.utilization.controller = 0.7;
+            segment.utilization.spindles = 0.99;
+        }
+    };
+    let [one] = &found("difference", costs)[..] else { panic!() };
+    let parts = one.figures.iter().filter(|(name, _)| name.starts_with("iops_by_"));
+    let sum: f64 = parts.map(|(_, iops)| iops).sum();
+    let difference = one.figures["iops"] - one.figures["iops_of_other"];
+    assert!((sum - difference).abs() < 1.0, "{sum} {difference}");
+    assert!(one.text.starts_with("FAS2050 delivers 58.6 % of the IOPS of EVA4400"), "{}", one.text);
+    // Arrays that do the same do not differ.
+    let alike = found("difference", |results| {
+        costs(results);
+        results.arrays[1].segments = results.arrays[0].segments.clone();
+    });
+    assert!(alike.is_empty());
+}
+
+#[test]
+fn a_step_is_no_slope() {
+    assert!(found("step", |_| {}).is_empty());
+    let step = |results: &mut Results| {
+        for segment in &mut results.arrays[1].segments[6..] {
+            segment.iops *= 0.9;
+            segment.snapshots = Some(Snapshots { taken: 1, ..Snapshots::default() });
+        }
+    };
+    let [one] = &found("step", step)[..] else { panic!() };
+    assert_eq!((one.array.as_deref(), one.segment), (Some("EVA4400"), Some(7)));
+    assert!(one.text.contains("the first snapshots are taken"), "{}", one.text);
+    assert!((one.figures["change_percent"] + 10.0).abs() < 0.2, "{one:?}");
+}
+
+#[test]
+fn response_times_of_a_closed_loop_are_no_second_prediction() {
+    let all = findings(&results());
+    let [one, other] = of(&all, "littles_law")[..] else { panic!("{all:?}") };
+    assert_eq!((one.figures["outstanding"], other.figures["outstanding"]), (150.0, 170.0));
+    assert!(found("littles_law", |results| results.published.clear()).is_empty());
+    assert!(
+        found("littles_law", |results| {
+            results.arrays.iter_mut().for_each(|array| array.outstanding = 0);
+        })
+        .is_empty()
+    );
+}
