@@ -16,6 +16,9 @@ use super::out_directory::{OutDirectory, try_to_write};
 use super::output_files::{self, OutputFiles, RunOutput, Shown};
 use super::{load, scenario_file};
 
+/// Most segments of a run until its goal, if nothing else is given.
+const MOST_SEGMENTS_UNTIL: u32 = 1_000;
+
 /// Runs the scenario, prints its tables or its JSON, and writes its files.
 pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let resumed = arguments.resume.as_ref().map(SavedRun::open).transpose()?;
@@ -42,6 +45,16 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
             ));
         }
         scenario.segments = segments;
+    }
+    if let Some(until) = arguments.until {
+        if !scenario.phases.is_empty() {
+            return Err(Failure::bad_input(
+                "--until: the scenario has phases, which have their own lengths",
+                "leave it out, or make a phase longer: --set phase.1.segments=20",
+            ));
+        }
+        scenario.until = Some(until);
+        scenario.segments = arguments.segments.unwrap_or(MOST_SEGMENTS_UNTIL);
     }
     if arguments.explain {
         terminal::print(&explained(&scenario))?;

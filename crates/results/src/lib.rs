@@ -88,6 +88,7 @@ pub use data::sweep::{
     SweepChartSpec, SweepDifference, SweepFigure, SweepRow,
 };
 pub use data::toml_text::{TomlError, TomlText};
+pub use data::trend::is_steady;
 pub use data::volume::VolumeFigures;
 pub use data::workload::{
     AccessMix, HostFigures, HostLoad, Ignored, OperationFigures, TraceReplay, Workload,

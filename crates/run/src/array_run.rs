@@ -21,6 +21,8 @@ pub struct ArrayRun {
     pub(crate) data_loss: Option<DataLost>,
     /// Whether the host ended by itself; a plain closed loop never does.
     pub(crate) host_is_done: bool,
+    /// Whether it has reached what it was to run until.
+    pub(crate) is_there: bool,
     /// The layout of the file, if the run recorded it.
     pub(crate) map: Option<ArrayMap>,
     /// Why the log of its operations could not be written to its end.
@@ -53,6 +55,12 @@ impl ArrayRun {
         Ok(run)
     }
 
+    /// Returns whether it came to its end before the last segment: its host had nothing more to do, or it reached what
+    /// it was to run until.
+    pub(crate) fn ended_by_itself(&self) -> bool {
+        self.host_is_done || self.is_there
+    }
+
     /// Returns how many segments are complete.
     #[must_use]
     pub fn segments(&self) -> usize {
@@ -63,12 +71,21 @@ impl ArrayRun {
 /// The map as `map.json` has it, because fields may be absent there.
 impl SavedValue for ArrayRun {
     fn write(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
-        let Self { segments, failures, data_loss, host_is_done, map, unrecorded: _, unsaved: _ } =
-            self;
+        let Self {
+            segments,
+            failures,
+            data_loss,
+            host_is_done,
+            is_there,
+            map,
+            unrecorded: _,
+            unsaved: _,
+        } = self;
         to.value(segments)?;
         to.value(failures)?;
         to.value(data_loss)?;
         to.value(host_is_done)?;
+        to.value(is_there)?;
         let json = map.as_ref().map(|map| {
             let arrays = vec![map.clone()];
             LayoutMap { schema: MAP_SCHEMA, scenario: String::new(), seed: 0, arrays }
@@ -84,6 +101,7 @@ impl SavedValue for ArrayRun {
             failures: from.value()?,
             data_loss: from.value()?,
             host_is_done: from.value()?,
+            is_there: from.value()?,
             map: match from.value::<Option<String>>()? {
                 Some(json) => {
                     let map = LayoutMap::from_json(&json);

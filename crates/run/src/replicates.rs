@@ -103,7 +103,7 @@ impl Uncertainty {
             scenarios.iter().skip(1).zip(further).map(of_run).collect();
         let is_short = |(scenario, run): (&Scenario, &ArrayRun)| {
             run.segments.len() < scenario.segments as usize
-                && !run.host_is_done
+                && !run.ended_by_itself()
                 && run.data_loss.is_none()
         };
         let with_scenario = scenarios.iter().skip(1).zip(further);

@@ -352,7 +352,7 @@ pub(crate) fn together(
     let ended = done.iter().all(|done| done.host_is_done);
     let workload = load.map(|load| load.described(scenario, ended)).transpose()?;
     let short = |done: &ArrayRun| done.segments.len() < scenario.segments as usize;
-    let partial = done.iter().any(|done| short(done) && !done.host_is_done);
+    let partial = done.iter().any(|done| short(done) && !done.ended_by_itself());
     let fitted = strewn_results::fitted_segments_by_array(&arrays);
     let overhead = results::overhead(scenario, workload.as_ref(), &arrays)?;
     let host_ops =
@@ -673,11 +673,17 @@ impl Segments<'_> {
                 Ok(mut segment) => {
                     observer.segment(index, &segment);
                     segment.forget_responses();
-                    let is_last = segment.index >= scenario.segments || simulation.is_done();
-                    if is_last || maps_every_segment(scenario) {
-                        look_at_file(&*simulation, &mut run.map, segment.index);
-                    }
+                    let index_of_segment = segment.index;
                     run.segments.push(segment);
+                    run.is_there = scenario.until.is_some_and(|until| {
+                        until.is_reached(scenario, &scenario.arrays[index], &run.segments)
+                    });
+                    let is_last = index_of_segment >= scenario.segments
+                        || simulation.is_done()
+                        || run.is_there;
+                    if is_last || maps_every_segment(scenario) {
+                        look_at_file(&*simulation, &mut run.map, index_of_segment);
+                    }
                     observer.so_far(index, &run);
                 }
                 Err(SimulationError::Stopped) => is_stopped = true,
@@ -689,7 +695,7 @@ impl Segments<'_> {
             }
             run.failures = simulation.failures();
             run.host_is_done = simulation.is_done();
-            has_ended |= run.host_is_done || run.segments.len() >= scenario.segments as usize;
+            has_ended |= run.ended_by_itself() || run.segments.len() >= scenario.segments as usize;
             if let Some(save) = save {
                 let saved = save.save(index, &run, (!has_ended).then_some(&*simulation));
                 run.unsaved = saved.err();

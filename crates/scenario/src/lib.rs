@@ -133,6 +133,7 @@ mod source_text;
 mod spindle_choice;
 mod template;
 mod unknown;
+mod until;
 mod value;
 mod volume;
 mod warnings;
@@ -184,6 +185,7 @@ pub use strewn_transport::{
 pub use strewn_workload::AccessLine;
 pub use template::Template;
 pub use unknown::Unknown;
+pub use until::Until;
 pub use volume::{Volume, VolumeLuns};
 pub use workload::{AccessSpecificationChoice, MOST_OUTSTANDING, NamedWorkload, Workload};
 

@@ -24,6 +24,7 @@ use crate::problem::{Problem, ProblemKind, ScenarioError};
 use crate::setting_value::SettingValue;
 use crate::source_text::SourceText;
 use crate::unknown::Unknown;
+use crate::until::{UNTIL, Until};
 use crate::value;
 use crate::workload::{self, NamedWorkload, Workload};
 
@@ -41,6 +42,8 @@ pub struct Scenario {
     pub seed: u64,
     /// Number of segments of the run, of all phases together. Each segment is measured on its own.
     pub segments: u32,
+    /// What ends the run before its last segment, if anything does.
+    pub until: Option<Until>,
     /// Length of a segment in nanoseconds.
     pub segment_ns: u64,
     /// Distance between adjacent blocks of a spindle, in blocks. More than 1 in a scenario that is
@@ -154,6 +157,7 @@ impl Scenario {
             seed: 0,
             segments: 0,
             segment_ns: 0,
+            until: None,
             spindle_stretch: 1,
             published: None,
             workloads: Vec::new(),
@@ -311,7 +315,7 @@ impl Scenario {
 }
 
 /// Settings that are not of the experiment, or of how long it is.
-const LABELS: [&str; 6] = ["name", "title", "seed", "segments", "segment", "published"];
+const LABELS: [&str; 7] = ["name", "title", "seed", "segments", "until", "segment", "published"];
 
 impl Table for Scenario {
     fn fields(&mut self, f: &mut Fields<'_>) {
@@ -466,6 +470,23 @@ impl Scenario {
             );
         } else {
             f.value(field, &mut self.segments);
+        }
+        let until = own(
+            "until",
+            "What ends the run before its last segment, for each array by itself: \"rewritten 100 %\", when hosts have \
+             written as many bytes as the file has, also in multiples; or \"steady\", when the IOPS of the last eight \
+             segments or more have no trend.",
+            &UNTIL,
+        );
+        if !has_phases || f.describes() {
+            f.value(until.page(3, "Run until"), &mut self.until);
+        } else if f.reads() {
+            f.passes_over("until");
+            f.refuses(
+                "until",
+                "is given beside [[phase]], and phases have their own lengths",
+                "leave it out, or the phases",
+            );
         }
     }
 

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueEnum};
 use strewn::formats::trace::{SpeedUp, TraceFormat};
+use strewn::scenario::Until;
 
 use super::output::{PictureArguments, TableArguments};
-use super::values::{jobs, replicates, scale_down, seed, segments, setting, speed_up};
+use super::values::{jobs, replicates, scale_down, seed, segments, setting, speed_up, until};
 use super::{EXIT_CODES, with_examples};
 
 /// Heading of the flags that take a workload from a file.
@@ -60,7 +61,7 @@ pub(crate) struct RunArguments {
     /// Go on with the run that is saved in this directory, and go on saving it. The scenario and what changes it come
     /// from there; results are those of a run that was never stopped
     #[arg(long, value_name = "DIR", conflicts_with_all = [
-        "scenario", "save", "set", "seed", "segments", "quick", "scale_down", "load",
+        "scenario", "save", "set", "seed", "segments", "until", "quick", "scale_down", "load",
         "trace_format", "speedup", "closed_loop_trace", "wrap", "hold_back", "trace_device",
         "also", "record_iolog", "explain"
     ])]
@@ -79,6 +80,11 @@ pub(crate) struct RunArguments {
     /// Number of segments, instead of the scenario's; it may exceed the published number
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = segments)]
     pub(crate) segments: Option<u32>,
+    /// Run each array until it is known: "rewritten 100 %" (hosts have written as much as the file has, also in
+    /// multiples) or "steady" (the IOPS of the last eight segments or more have no trend); at most --segments, 1000
+    /// unless given
+    #[arg(long, value_name = "GOAL", value_parser = until)]
+    pub(crate) until: Option<Until>,
     /// Number of threads; the results do not depend on it [default: one per core]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(crate) jobs: Option<usize>,

@@ -4,6 +4,7 @@ use strewn::MOST_REPLICATES;
 use strewn::formats::trace::SpeedUp;
 use strewn::report::ChartSize;
 use strewn::results::Column;
+use strewn::scenario::Until;
 use strewn::spindle::MAX_DEPTH;
 use strewn::sweep::MOST_SCALE_DOWN;
 
@@ -61,6 +62,12 @@ pub(crate) fn segments(text: &str) -> Result<u32, String> {
         Ok(segments) if segments <= MOST_SEGMENTS => Ok(segments),
         _ => Err(format!("give a whole number from 1 to {MOST_SEGMENTS}, such as --segments 14")),
     }
+}
+
+pub(super) fn until(text: &str) -> Result<Until, String> {
+    text.parse().map_err(|()| {
+        "give a goal, such as --until \"rewritten 100 %\", \"rewritten 3 times\" or steady".into()
+    })
 }
 
 pub(super) fn scale_down(text: &str) -> Result<u32, String> {

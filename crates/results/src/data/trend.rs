@@ -3,7 +3,7 @@
 use crate::data::students_t::students_t;
 
 /// Fewer segments than these say nothing of a trend's interval.
-const LEAST_SEGMENTS: usize = 8;
+pub(crate) const LEAST_SEGMENTS: usize = 8;
 
 /// A line through points.
 struct Line {
@@ -30,6 +30,13 @@ pub(crate) fn steady_after(points: &[(f64, f64)]) -> Option<usize> {
         let line = line(&points[*first..]);
         line.and_then(|line| Some(line.change.abs() <= line.half_width?)).unwrap_or(false)
     })
+}
+
+/// Returns whether the trend of all figures of equal segments, or of the last of them, is not distinguishable from none.
+pub fn is_steady(figures: &[f64]) -> bool {
+    let points: Vec<(f64, f64)> =
+        figures.iter().enumerate().map(|(at, figure)| (at as f64, *figure)).collect();
+    steady_after(&points).is_some()
 }
 
 fn line(points: &[(f64, f64)]) -> Option<Line> {

@@ -1,7 +1,7 @@
 //! What a reader must know before the tables: each finding where it must be, and not where it must not.
 
 use strewn_results::{
-    AccessMix, Finding, HostLoad, HostReadHits, Results, Severity, Snapshots, findings,
+    AccessMix, Finding, HostLoad, HostReadHits, Results, Setting, Severity, Snapshots, findings,
 };
 
 use crate::fixture;
@@ -66,6 +66,25 @@ fn refused_operations_are_found_from_their_first_segment_on() {
     assert_eq!((one.array.as_deref(), one.segment), (Some("EVA4400"), Some(5)));
     assert_eq!(one.figures["refused"], 11.0);
     assert!(found("operations_refused", |_| {}).is_empty());
+}
+
+#[test]
+fn a_goal_that_was_missed_is_named() {
+    let until = |goal: &str| {
+        let goal = goal.to_owned();
+        move |results: &mut Results| {
+            results.settings.insert("until".to_owned(), Setting::Text(goal.clone()));
+        }
+    };
+    // 134 GiB are written of 100.
+    assert!(found("goal_missed", until("rewritten 130 %")).is_empty());
+    let missed = found("goal_missed", until("rewritten 150 %"));
+    assert!(missed[0].text.contains("not rewritten 150 % after 14 segments"), "{missed:?}");
+    // The write-anywhere array still slows down, the one in place is what it is.
+    let steady = found("goal_missed", until("steady"));
+    let arrays: Vec<_> = steady.iter().map(|one| one.array.as_deref().unwrap()).collect();
+    assert_eq!(arrays, ["FAS2050"]);
+    assert!(found("goal_missed", |_| {}).is_empty());
 }
 
 /// 14 segments at some 3,900 IOPS write a fifth of 11.1 KiB each: 134 GiB.

@@ -105,6 +105,7 @@ pub(super) fn of(
         gateway: None,
     };
     Ok(Scenario {
+        until: None,
         name: name.to_owned(),
         title: format!("{name}, on real spindles"),
         seed: plan.seed,

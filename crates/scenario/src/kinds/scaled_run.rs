@@ -10,6 +10,7 @@ use crate::array::Array;
 use crate::build::goes_to_random_places;
 use crate::lun::Lun;
 use crate::scenario::Scenario;
+use crate::until::written_bytes;
 use crate::workload::Workload;
 
 /// Shares of the file, of what consistency points place and of commands that differ by less than this need no word:
@@ -74,19 +75,8 @@ impl ScaledRun<'_> {
     /// The share of what hosts wrote in `segments` that was overwritten in the write cache, and never destaged. Where
     /// reads and writes were not measured apart, hosts wrote what the workloads say.
     pub fn overwritten_in_cache(&self, segments: &[Segment]) -> f64 {
-        let lines = self.workloads().filter_map(|workload| workload.specification().ok());
-        let lines: Vec<AccessLine> = lines.flat_map(|of| of.lines().to_vec()).collect();
-        let bytes = |line: &AccessLine| f64::from(line.bytes) * f64::from(line.percent_of_accesses);
-        let all = lines.iter().map(bytes).sum::<f64>().max(1.0);
-        let share = lines.iter().map(|line| bytes(line) * write_share(line)).sum::<f64>() / all;
-        let written = |segment: &Segment| {
-            let of_workloads = segment.by_workload.iter().map(|one| &*one.by_direction);
-            let measured = of_workloads.chain(segment.by_direction.as_deref());
-            let sectors = measured.map(|[_, writes]| writes.answered.sectors);
-            let sectors = sectors.reduce(|sum, sectors| sum + sectors);
-            sectors.map_or(segment.bytes as f64 * share, |sectors| (sectors * SECTOR_BYTES) as f64)
-        };
         let overwritten: u64 = segments.iter().map(|one| one.counters.coalesced_sectors).sum();
+        let written = |segment| written_bytes(self.scenario, self.array, segment);
         let written: f64 = segments.iter().map(written).sum();
         (overwritten * SECTOR_BYTES) as f64 / written.max(1.0)
     }

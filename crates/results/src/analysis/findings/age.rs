@@ -16,9 +16,7 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
     let last = array.segments.last()?;
     // Where nothing moves, nothing ages.
     let rewritten = last.layout.rewritten_percent?;
-    let file_mib = results.load.as_ref()?.file_bytes as f64 / BYTES_PER_MIB;
-    let written_mib: f64 = array.segments.iter().map(|segment| written_mib(results, segment)).sum();
-    let written_percent = rounded(100.0 * written_mib / file_mib, 4);
+    let written_percent = written_percent(results, array)?;
     if written_percent >= 100.0 || written_percent <= 0.0 {
         return None;
     }
@@ -31,7 +29,7 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
         rounded(written_percent, 2),
         rounded(rewritten, 2),
         duration(needed),
-        again(results, needed / seconds)
+        again(results)
     );
     let finding = Finding::of(&array.name, "too_short", Severity::Caution, text);
     Some(finding.with([
@@ -41,19 +39,19 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
     ]))
 }
 
-/// Returns how to run that long: as many times the segments.
-fn again(results: &Results, times: f64) -> String {
-    match results.arrays.iter().map(|array| array.segments.len()).max() {
-        Some(segments)
-            if segments > 0 && results.real_spindles.is_none() && results.workload.is_none() =>
-        {
-            format!(
-                ", which --until \"rewritten 100 %\" or {} segments give",
-                (segments as f64 * times).ceil()
-            )
-        }
-        _ => String::new(),
+/// Returns how to run that long, of what runs by segments.
+fn again(results: &Results) -> &'static str {
+    match results.real_spindles.is_none() && results.workload.is_none() {
+        true => ", which --until \"rewritten 100 %\" gives",
+        false => "",
     }
+}
+
+/// Returns what hosts have written in all segments, in percent of the file; none if results do not tell.
+pub(super) fn written_percent(results: &Results, array: &ArrayResults) -> Option<f64> {
+    let file_mib = results.load.as_ref()?.file_bytes as f64 / BYTES_PER_MIB;
+    let written: f64 = array.segments.iter().map(|segment| written_mib(results, segment)).sum();
+    Some(rounded(100.0 * written / file_mib, 4))
 }
 
 /// Returns what hosts wrote in a segment: as it was measured, or by the share of their accesses that write.

@@ -25,9 +25,11 @@ pub(super) fn find(results: &Results) -> Vec<Finding> {
 
 fn of_pair(results: &Results, one: &ArrayResults, other: &ArrayResults) -> Option<Finding> {
     let workload = results.workload.as_ref();
-    let last = |array| like_pairs(workload, array).into_iter().next().map(|pair| pair.last);
-    let (of_one, of_other) = (last(one)?, last(other)?);
-    if of_one.index != of_other.index || !have_same_mix(workload, of_one, of_other) {
+    let last = |array| like_pairs(workload, array).into_iter().next().map(|pair| pair.last.index);
+    // One may have come to its goal before the other.
+    let both = last(one)?.min(last(other)?);
+    let (of_one, of_other) = (one.segment(both)?, other.segment(both)?);
+    if !have_same_mix(workload, of_one, of_other) {
         return None;
     }
     let ((slow, slower), (fast, faster)) = match of_one.iops <= of_other.iops {

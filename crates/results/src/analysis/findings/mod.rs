@@ -3,6 +3,7 @@
 
 mod age;
 mod difference;
+mod goal;
 mod limit;
 mod littles_law;
 mod refused;
@@ -13,8 +14,9 @@ use crate::data::finding::Finding;
 use crate::data::results::Results;
 
 /// In the order in which a reader needs them.
-const FINDERS: [fn(&Results) -> Vec<Finding>; 7] = [
+const FINDERS: [fn(&Results) -> Vec<Finding>; 8] = [
     refused::find,
+    goal::find,
     age::find,
     warm_up::find,
     limit::find,
