@@ -6,7 +6,7 @@ use strewn::report::{self, ChartError, RESULTS_CHARTS, Report};
 use strewn::results::{Column, LayoutMap, Results};
 use strewn::terminal::{self, Failure};
 
-use super::arguments::{PictureArguments, TableFormat};
+use super::arguments::{PictureArguments, TableArguments, TableFormat};
 use super::out_directory::{OutDirectory, OutFile};
 
 pub(crate) const RESULTS: &str = "results.json";
@@ -120,6 +120,16 @@ pub(crate) struct OutputFiles {
     pub(crate) made: Result<Vec<OutFile>, Failure>,
 }
 
+fn files_of(count: usize) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
+}
+
+/// Returns the tables of a run as they are printed.
+pub(crate) fn tables(results: &Results, arguments: &TableArguments) -> String {
+    let width = if arguments.has_all() { usize::MAX } else { terminal::table_width() };
+    report::all_tables_within(results, width)
+}
+
 /// Prints what a run found, and then writes its files. A full disk, a closed output or a chart that cannot be drawn
 /// does not lose the rest; the first failure is returned.
 pub(crate) fn publish(output: RunOutput) -> Result<(), Failure> {
@@ -137,11 +147,18 @@ pub(crate) fn publish(output: RunOutput) -> Result<(), Failure> {
     });
     let undrawn = made.map_err(|failure| failure.with_help(from_results.clone()));
     if written.is_ok() && undrawn.is_ok() {
-        let names: Vec<&str> = measured.iter().map(|(name, _)| name.as_str()).collect();
-        let said = format!("Written into {shown}: {}.", names.join(", "));
+        let said = match measured.iter().any(|(name, _)| name == REPORT) {
+            true => format!(
+                "Written into {shown}: {REPORT}, and {} more.",
+                files_of(measured.len() - 1)
+            ),
+            false => format!("Written into {shown}: {}.", files_of(measured.len())),
+        };
         match is_json {
             // Nothing but JSON goes to standard output, and nothing to a log.
             true => terminal::say_to_person(&said),
+            // Nothing is printed of a run that was to be quiet.
+            false if text.is_empty() => {}
             false if printed.is_ok() => terminal::print(&format!("\n{said}\n"))?,
             false => {}
         }

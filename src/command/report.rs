@@ -29,7 +29,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<Ending, Failure> {
     };
     let shown = Shown { results: &results, map: map.as_ref(), scenario: scenario.as_deref() };
     let files =
-        output_files::of_report(&shown, &arguments.pictures, &formats, &arguments.table.columns)?;
+        output_files::of_report(&shown, &arguments.pictures, &formats, &arguments.table.columns())?;
     out.write(&files, |_| "make room, and repeat the command".to_owned())?;
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     let into = out.path().display();

@@ -179,7 +179,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
             &shown,
             &arguments.pictures,
             &[arguments.table.format()],
-            &arguments.table.columns,
+            &arguments.table.columns(),
         )
         .and_then(|mut others| {
             let load = options.load.as_ref();
@@ -191,7 +191,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     };
     let files = out.map(files).transpose()?;
     let is_json = arguments.json;
-    let text = if is_json { json } else { report::all_tables(&results) };
+    let text = match (is_json, arguments.brief, arguments.quiet) {
+        (true, ..) => json,
+        (false, _, true) => String::new(),
+        (false, true, false) => report::brief(&results),
+        (false, false, false) => output_files::tables(&results, &arguments.table),
+    };
     output_files::publish(RunOutput { text, is_json, files })?;
     if let Some(unwritten) = unwritten {
         return Err(unwritten);

@@ -42,6 +42,19 @@ pub use reading::ReadingTerminal;
 pub use report::color_messages;
 pub use sweep_progress::{SweepTerminal, roughly, run_plan, study_program};
 
+/// Tables are never narrower than this, in characters.
+const LEAST_COLUMNS: usize = 60;
+
+/// Returns the width of tables on standard output, in characters: that of `COLUMNS`, or of the terminal, or 100.
+#[must_use]
+pub fn table_width() -> usize {
+    let given = std::env::var("COLUMNS").ok().and_then(|columns| columns.trim().parse().ok());
+    let of_terminal =
+        || console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+    let width = given.filter(|width| *width > 0).or_else(of_terminal);
+    width.map_or(strewn_report::TABLE_COLUMNS, |width: usize| width.max(LEAST_COLUMNS))
+}
+
 /// Watches for Ctrl-C from now on. The returned function tells whether there was one. A second Ctrl-C ends the
 /// program at once.
 #[must_use]

@@ -1,6 +1,6 @@
 //! The spindles to be bought for each array, and what they deliver.
 
-use crate::columns::{Columns, Figure};
+use crate::columns::{Columns, Figure, left_out_line};
 use strewn_results::words::kind_in_words;
 use strewn_results::{OverheadRow, Results};
 
@@ -11,11 +11,20 @@ pub(crate) type OverheadRowAt<'a> = (usize, &'a OverheadRow);
 /// configuration that the other results use has an asterisk. Empty if there is no configuration.
 #[must_use]
 pub fn overhead_table(results: &Results) -> String {
+    overhead_table_within(results, usize::MAX)
+}
+
+/// The same in so many characters: what has no room is named below.
+pub(crate) fn overhead_table_within(results: &Results, width: usize) -> String {
     if results.overhead.is_empty() {
         return String::new();
     }
     let has_phases = results.overhead.iter().any(|row| !row.workloads.is_empty());
-    let mut table = overhead_columns(results, true).render(&overhead_rows(results));
+    let columns = overhead_columns(results, true);
+    let (mut table, left_out) = columns.render_within(&overhead_rows(results), width);
+    if !left_out.is_empty() {
+        table.push_str(&left_out_line(&left_out));
+    }
     table.push_str(match has_phases {
         true => "\nfresh, end: first and last segment of phases with these workloads.",
         false => "\nfresh: first segment; end: last segment.",
@@ -51,27 +60,34 @@ pub(crate) fn overhead_columns<'a>(
         .when(!on_terminal, |columns| columns.words("source", |(_, row)| row.source.clone()))
         .number("spin-\ndles", |(_, row)| row.purchased.to_string())
         .number("usable\nGiB", move |row| figure(row, row.1.usable_gib, 0, "usable_gib"))
+        .yielding(2)
         .when(on_terminal, |columns| {
-            columns.number("% of\nraw", |(_, row)| Figure::new(row.usable_percent_of_raw, 1))
+            columns
+                .number("% of\nraw", |(_, row)| Figure::new(row.usable_percent_of_raw, 1))
+                .yielding(6)
         })
         .number(("IOPS/\nspindle\nfresh", "IOPS per spindle, fresh"), move |row| {
             figure(row, row.1.iops_per_spindle_fresh, 1, "iops_per_spindle_fresh")
         })
-        .number(("\n\nend", "IOPS per spindle, in the end"), move |row| {
+        .yielding(3)
+        .number(("IOPS/\nspindle\nend", "IOPS per spindle, in the end"), move |row| {
             figure(row, row.1.iops_per_spindle_end, 1, "iops_per_spindle_end")
         })
         .number(("IOPS/\n1000 USD\nfresh", "IOPS per 1000 USD, fresh"), move |row| {
             figure(row, row.1.iops_per_1000_usd_fresh, 1, "iops_per_1000_usd_fresh")
         })
-        .number(("\n\nend", "IOPS per 1000 USD, in the end"), move |row| {
+        .yielding(5)
+        .number(("IOPS/\n1000 USD\nend", "IOPS per 1000 USD, in the end"), move |row| {
             figure(row, row.1.iops_per_1000_usd_end, 1, "iops_per_1000_usd_end")
         })
+        .yielding(5)
         .when(on_terminal, |columns| {
             let percent = |percent: Option<f64>| percent.map(|percent| Figure::new(percent, 1));
             columns
                 .number("% of\nin-place\nfresh", move |(_, row)| {
                     percent(row.percent_of_in_place_fresh)
                 })
-                .number("\n\nend", move |(_, row)| percent(row.percent_of_in_place_end))
+                .yielding(4)
+                .number("% of\nin-place\nend", move |(_, row)| percent(row.percent_of_in_place_end))
         })
 }

@@ -1,15 +1,27 @@
 //! The segments of an array: one table on the terminal, two on the page, which fit it.
 
 use crate::band_words::band_sentences;
-use crate::columns::{Cell, Columns, Figure, SegmentRow, starving_note};
+use crate::columns::{Cell, Columns, Figure, SegmentRow, left_out_line, starving_note};
 use strewn_results::{ArrayResults, COLUMNS, Column, LogFigures, Metric, Origin, Results, Table};
 
 /// Returns the segments of one array, with published figures beside simulated ones if there are
 /// any.
 #[must_use]
 pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
+    segments_table_within(results, array, usize::MAX)
+}
+
+/// The same in so many characters: what has no room is named below.
+pub(crate) fn segments_table_within(
+    results: &Results,
+    array: &ArrayResults,
+    width: usize,
+) -> String {
     let rows: Vec<SegmentRow<'_>> = SegmentRow::of(results, array).collect();
-    let mut table = segment_columns(results, array, None).render(&rows);
+    let (mut table, left_out) = segment_columns(results, array, None).render_within(&rows, width);
+    if !left_out.is_empty() {
+        table.push_str(&left_out_line(&left_out));
+    }
     if let Some(note) = array.short_segment_note() {
         table.push_str(&format!("\n{note}\n"));
     }
@@ -77,12 +89,21 @@ pub(crate) fn segment_columns<'a>(
         let band = move |row: &SegmentRow<'a>| band(row, metric, row.decimals(column));
         let beside = move |row: &SegmentRow<'a>| published(row, metric, column.decimals);
         columns = columns
-            .when(has_band && metric != Metric::MibPerS, |columns| columns.number("band", band))
+            .when(has_band && metric != Metric::MibPerS, |columns| {
+                columns.number("band", band).yielding(2)
+            })
             .when(any_published && (on_terminal || metric != Metric::MibPerS), |columns| {
-                columns.number("published", beside)
+                let yields = if metric == Metric::Iops { 1 } else { 10 };
+                let long = match metric {
+                    Metric::Iops => "published",
+                    Metric::MibPerS => "published MiB/s",
+                    Metric::ResponseMs => "published response",
+                };
+                let heading = ("published", if on_terminal { long } else { "published" });
+                columns.number(heading, beside).yielding(yields)
             })
             .when(any_published && on_terminal && metric == Metric::Iops, |columns| {
-                columns.number("error\n%", error_percent)
+                columns.number("error\n%", error_percent).yielding(1)
             });
     }
     columns

@@ -1,4 +1,4 @@
-//! Results as tables of plain text, for a terminal of 160 columns or for a log.
+//! Results as tables of plain text, for a terminal or for a log.
 //!
 //! A table has no escape sequences, and no letters outside ASCII except in names.
 
@@ -11,23 +11,30 @@ use crate::groups_table::groups_table;
 use crate::headline::headline;
 use crate::loss_table::losses_and_others;
 use crate::machine_table::{machine_heading, machine_table};
-use crate::overhead_table::overhead_table;
+use crate::overhead_table::overhead_table_within;
 use crate::phases_table::phases_table;
 use crate::published_tables::{fitted_table, summary_table};
 use crate::rows_table::{ROWS_HEADING, rows_table};
-use crate::segments_table::segments_table;
+use crate::segments_table::segments_table_within;
 use crate::volumes_table::volumes_table;
 use crate::workloads_table::workloads_table;
+use strewn_results::words::fixed;
 use strewn_results::{Finding, Results, Severity};
+
+/// The width of tables for a terminal that does not tell its own, in characters.
+pub const TABLE_COLUMNS: usize = 100;
 
 /// Returns the finding of the run in a sentence ([`headline`](crate::headline())), and all tables, each under a line
 /// that describes it, with what a reader must know about the run.
 #[must_use]
 pub fn all_tables(results: &Results) -> String {
-    // Text for terminals and logs is ASCII; the page has the typographic signs.
-    let finding = headline(results).replace('\u{2019}', "'").replace('\u{2212}', "-");
-    let finding = finding.replace(['\u{201c}', '\u{201d}'], "\"");
-    let mut all = format!("{finding}\n");
+    all_tables_within(results, TABLE_COLUMNS)
+}
+
+/// The same in so many characters. Columns of the widest tables that have no room are named below.
+#[must_use]
+pub fn all_tables_within(results: &Results, width: usize) -> String {
+    let mut all = format!("{}\n", in_ascii(&headline(results)));
     for caveat in results.caveats() {
         all.push_str(&caveat);
         all.push('\n');
@@ -73,7 +80,7 @@ pub fn all_tables(results: &Results) -> String {
             section(&title, "No segment was complete.\n");
             continue;
         }
-        section(&title, &segments_table(results, array));
+        section(&title, &segments_table_within(results, array, width));
         section(&format!("{}: by workload", array.name), &workloads_table(results, array));
         section(&format!("{}: by volume", array.name), &volumes_table(results, array));
     }
@@ -92,9 +99,37 @@ pub fn all_tables(results: &Results) -> String {
         "Fitted to published figures; every other number is the scenario's",
         &fitted_table(results),
     );
-    section("Spindles to buy", &overhead_table(results));
+    section("Spindles to buy", &overhead_table_within(results, width));
     section("What to make of it", &findings_lines(results));
     all
+}
+
+/// Returns the finding of the run in a sentence, a line for each array, and what to make of it.
+#[must_use]
+pub fn brief(results: &Results) -> String {
+    let mut lines = vec![in_ascii(&headline(results))];
+    lines.extend(results.arrays.iter().filter_map(|array| {
+        let last = array.rated_segments().last()?;
+        Some(format!(
+            "{}: {} IOPS, {} MiB/s, {} ms on average, 99 in 100 within {} ms, in segment {}",
+            array.name,
+            fixed(last.iops, 0),
+            fixed(last.mib_per_s, 1),
+            fixed(last.response_ms.mean, 1),
+            fixed(last.response_ms.p99, 1),
+            last.index
+        ))
+    }));
+    lines.extend(results.caveats());
+    lines.join("\n") + "\n" + &findings_lines(results)
+}
+
+/// Returns a sentence for terminals and logs, whose text is ASCII; the page has the typographic signs.
+fn in_ascii(sentence: &str) -> String {
+    sentence
+        .replace('\u{2019}', "'")
+        .replace('\u{2212}', "-")
+        .replace(['\u{201c}', '\u{201d}'], "\"")
 }
 
 /// Returns the findings of a run, a line each: what is wrong first.

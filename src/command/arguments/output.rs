@@ -81,9 +81,10 @@ pub(crate) struct TableArguments {
     #[arg(long, value_enum, help = FORMAT_HELP)]
     pub(crate) format: Option<TableFormat>,
     /// Columns of that table beside array and segment, by their names in segments.csv or as figures, such as
-    /// iops,layout_score [default: all]. `strewn report --list-columns` lists them
+    /// iops,layout_score [default: all]. `strewn report --list-columns` lists them. "all" leaves none out of the tables
+    /// that are printed, whatever their width
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = column)]
-    pub(crate) columns: Vec<&'static Column>,
+    columns: Vec<ChosenColumn>,
 }
 
 impl TableArguments {
@@ -92,10 +93,23 @@ impl TableArguments {
         self.format.unwrap_or(TableFormat::Csv)
     }
 
+    /// Returns the columns that were chosen for a file; none for all.
+    pub(crate) fn columns(&self) -> Vec<&'static Column> {
+        match self.has_all() {
+            true => Vec::new(),
+            false => self.columns.iter().filter_map(|chosen| chosen.0).collect(),
+        }
+    }
+
+    /// Returns whether printed tables have all columns.
+    pub(crate) fn has_all(&self) -> bool {
+        self.columns.iter().any(|chosen| chosen.0.is_none())
+    }
+
     /// Refuses formats and columns without a directory to write to, and Parquet in a build that cannot write it.
     pub(crate) fn check_against(&self, out: Option<&Path>) -> Result<(), Failure> {
         match (self.format(), out) {
-            (_, None) if !self.columns.is_empty() => Err(Failure::bad_input(
+            (_, None) if !self.columns().is_empty() => Err(Failure::bad_input(
                 "--columns needs --out DIR",
                 "give --out DIR, or leave out --columns",
             )),
@@ -112,6 +126,10 @@ impl TableArguments {
         }
     }
 }
+
+/// A column that was chosen, or all of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChosenColumn(pub(super) Option<&'static Column>);
 
 /// A format of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -94,6 +94,12 @@ pub(crate) struct RunArguments {
     /// job per segment; or results.csv, as Iometer writes it, with a test per segment
     #[arg(long, value_enum, value_name = "TOOL", value_delimiter = ',', requires = "out")]
     pub(crate) also: Vec<Shape>,
+    /// Print what was found and a line for each array, and no tables
+    #[arg(long, conflicts_with_all = ["json", "quiet"])]
+    pub(crate) brief: bool,
+    /// Print nothing but errors; the results are in --out
+    #[arg(long, requires = "out", conflicts_with = "json")]
+    pub(crate) quiet: bool,
     /// Log every host operation to this file as a fio iolog. With several arrays there is a file per array, with the
     /// array's name before the extension
     #[arg(long, value_name = "FILE")]

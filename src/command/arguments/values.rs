@@ -1,5 +1,6 @@
 //! Parses the values of flags; each error says what to give instead.
 
+use super::output::ChosenColumn;
 use strewn::MOST_REPLICATES;
 use strewn::formats::trace::SpeedUp;
 use strewn::report::ChartSize;
@@ -91,9 +92,13 @@ pub(super) fn speed_up(text: &str) -> Result<SpeedUp, String> {
     SpeedUp::new(factor).map_err(|error| error.to_string())
 }
 
-pub(super) fn column(name: &str) -> Result<&'static Column, String> {
-    Column::named(name.trim())
-        .ok_or_else(|| "no such column; strewn report --list-columns lists them".to_owned())
+pub(super) fn column(name: &str) -> Result<ChosenColumn, String> {
+    let name = name.trim();
+    if name == "all" {
+        return Ok(ChosenColumn(None));
+    }
+    let named = Column::named(name).map(|column| ChosenColumn(Some(column)));
+    named.ok_or_else(|| "no such column; strewn report --list-columns lists them".to_owned())
 }
 
 pub(super) fn chart_size(text: &str) -> Result<ChartSize, String> {

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 use strewn::live::{FillFile, LiveError, LiveOptions, LiveOutcome, LivePlan, LiveRun};
-use strewn::report;
 use strewn::scenario::{AccessLine, AccessSpecificationChoice, Bytes, Nanoseconds, QuantityError};
 use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{Load, LoadError, RunOptions};
@@ -199,13 +198,13 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
             &shown,
             &arguments.pictures,
             &[arguments.table.format()],
-            &arguments.table.columns,
+            &arguments.table.columns(),
         );
         Ok::<_, Failure>(OutputFiles { out, measured, made })
     };
     let files = out.map(files).transpose()?;
     let is_json = arguments.json;
-    let text = if is_json { json } else { report::all_tables(&results) };
+    let text = if is_json { json } else { output_files::tables(&results, &arguments.table) };
     output_files::publish(RunOutput { text, is_json, files })?;
     match problem {
         Some(problem) => Err(failure(problem)),

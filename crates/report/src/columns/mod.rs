@@ -23,6 +23,8 @@ pub(crate) struct Column<'a, Row> {
     pub(crate) heading: Heading,
     alignment: CellAlignment,
     cell: Box<dyn Fn(&Row) -> Cell + 'a>,
+    /// Which columns leave a table first that is too wide: those with the largest number; 0 stays.
+    yields: u8,
 }
 
 /// What stands above a column.
@@ -86,6 +88,14 @@ impl<'a, Row> Columns<'a, Row> {
         self.column(heading.into(), CellAlignment::Right, cell)
     }
 
+    /// Has the last column leave a table that is too wide, those with the largest number first.
+    pub(crate) fn yielding(mut self, yields: u8) -> Self {
+        if let Some(last) = self.0.last_mut() {
+            last.yields = yields;
+        }
+        self
+    }
+
     /// Adds further columns on a condition.
     pub(crate) fn when(self, condition: bool, more: impl FnOnce(Self) -> Self) -> Self {
         if condition { more(self) } else { self }
@@ -108,7 +118,7 @@ impl<'a, Row> Columns<'a, Row> {
         cell: impl Fn(&Row) -> Shown + 'a,
     ) -> Self {
         let cell = Box::new(move |row: &Row| cell(row).into());
-        self.0.push(Column { heading, alignment, cell });
+        self.0.push(Column { heading, alignment, cell, yields: 0 });
         self
     }
 }
@@ -121,6 +131,11 @@ impl<Row> Column<'_, Row> {
     pub(crate) fn is_words(&self) -> bool {
         self.alignment == CellAlignment::Left
     }
+}
+
+/// Returns a line below a table that names the columns for which there was no room.
+pub(crate) fn left_out_line(left_out: &[String]) -> String {
+    format!("\nLeft out for the width: {}. --columns all has them.\n", left_out.join(", "))
 }
 
 /// Formats a figure with `show`, or a missing one as a dash.

@@ -111,10 +111,11 @@ impl<'a> Columns<'a, SegmentRow<'a>> {
 
     /// Adds a declared column under another heading.
     pub(crate) fn declared_as(self, heading: impl Into<Heading>, column: &'static Column) -> Self {
-        match column.is_words() {
+        let with = match column.is_words() {
             true => self.words(heading, |row| row.cell(column)),
             false => self.number(heading, |row| row.cell(column)),
-        }
+        };
+        with.yielding(column.yields)
     }
 
     /// Adds the columns of a group that has a table of its own.

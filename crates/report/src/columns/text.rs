@@ -13,6 +13,25 @@ impl<Row> Columns<'_, Row> {
         if rows.is_empty() { String::new() } else { self.render(rows) }
     }
 
+    /// Returns the table of `rows` in so many characters, without the columns for which there is no room, as far as some
+    /// may leave; and what these are called, if any did.
+    pub(crate) fn render_within(mut self, rows: &[Row], width: usize) -> (String, Vec<String>) {
+        let mut left_out = Vec::new();
+        loop {
+            let table = self.render(rows);
+            let is_wide = table.lines().any(|line| line.chars().count() > width);
+            let first = self.0.iter().map(|column| column.yields).max().filter(|first| *first > 0);
+            let Some(first) = first.filter(|_| is_wide) else {
+                left_out.reverse();
+                return (table, left_out);
+            };
+            // Of several, that on the right.
+            if let Some(at) = self.0.iter().rposition(|column| column.yields == first) {
+                left_out.push(self.0.remove(at).heading.long);
+            }
+        }
+    }
+
     /// Returns the table of `rows`. Every line ends in a newline, without trailing space.
     pub(crate) fn render(&self, rows: &[Row]) -> String {
         // Headers are aligned at the bottom: short ones get blank lines above.

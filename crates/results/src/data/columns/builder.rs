@@ -95,6 +95,7 @@ pub(super) const fn number(key: &'static str, unit: Unit, source: Source) -> Col
         tables: &[],
         is_in_files: true,
         may_starve: false,
+        yields: 0,
         headings: None,
         source,
         figure: None,
@@ -132,6 +133,12 @@ pub(super) const fn mib_per_s(key: &'static str, source: Source) -> Column {
 impl Column {
     pub(super) const fn headed(mut self, short: &'static str, long: &'static str) -> Self {
         self.headings = Some([short, long]);
+        self
+    }
+
+    /// It leaves a table that is too wide for a terminal, those with the largest number first.
+    pub(super) const fn yielding(mut self, yields: u8) -> Self {
+        self.yields = yields;
         self
     }
 

@@ -38,7 +38,7 @@ columns! {
     number("iops_per_spindle", Unit::IopsPerSpindle, computed(|at| at.iops_per_spindle()))
         .unlisted().figure("iops_per_spindle", MeanOverTime);
     /// host data moved, MiB/s
-    mib_per_s("throughput_mib_per_s", shared_field!(mib_per_s)).headed("MiB/s", "MiB/s")
+    mib_per_s("throughput_mib_per_s", shared_field!(mib_per_s)).headed("MiB/s", "MiB/s").yielding(8)
         .on(&[Terminal, Host]).figure("mib_per_s", MeanOverTime);
     /// host data moved, MB/s
     number("throughput_mb_per_s", Unit::MbPerS, computed_of_workloads(|at| Some(at.mib_per_s() * MB_PER_MIB)))
@@ -51,7 +51,7 @@ columns! {
     response("response_p50_ms", shared_field!(response_ms.p50)).headed("median\nms", "median")
         .on(&[Host]);
     /// response time of 95 in 100 operations, ms
-    response("response_p95_ms", shared_field!(response_ms.p95)).headed("p95\nms", "p95")
+    response("response_p95_ms", shared_field!(response_ms.p95)).headed("p95\nms", "p95").yielding(9)
         .on(&[Terminal, Host, Compare]).that_may_starve().figure("p95_ms", MeanOfOperations);
     /// response time of 99 in 100 operations, ms
     response("response_p99_ms", shared_field!(response_ms.p99)).headed("p99\nms", "p99")
@@ -80,11 +80,11 @@ columns! {
         .headed("of these\nparity", "parity commands per op").unlisted().on(&[Compare]);
     /// busy share of the controller, of a pair of the busier one, %
     share("controller_utilization_0_to_1", field!(utilization.controller))
-        .headed("con-\ntroller\nbusy %", "controller busy").on(&[Terminal, Array, Compare])
+        .headed("con-\ntroller\nbusy %", "controller busy").yielding(5).on(&[Terminal, Array, Compare])
         .figure("controller_percent", MeanOverTime);
     /// busy share of the data spindles, %
     share("spindle_utilization_0_to_1", field!(utilization.spindles))
-        .headed("spindles\nbusy %", "data spindles busy").on(&[Terminal, Array, Compare])
+        .headed("spindles\nbusy %", "data spindles busy").yielding(5).on(&[Terminal, Array, Compare])
         .figure("spindles_percent", MeanOverTime);
     /// busy share of the parity spindles, %
     share("parity_spindle_utilization_0_to_1", field!(utilization.parity_spindles))
@@ -130,7 +130,7 @@ columns! {
     number("extents_per_gib", Unit::None, field!(layout.extents_per_gib));
     /// part of a spindle's addresses that the data occupies, %
     percent("span_percent", field!(layout.span_percent)).headed("span\n%", "span %")
-        .on(&[TerminalUnlessFull, Array]);
+        .yielding(6).on(&[TerminalUnlessFull, Array]);
     /// part of the file's blocks that were rewritten, %, of a live array of the LUN's; none for an in-place array
     percent("rewritten_percent", field!(layout.rewritten_percent));
     /// free blocks that lie right behind another free block, 0 to 1
@@ -155,11 +155,11 @@ columns! {
     number("blocks_per_consistency_point", Unit::None, field!(consistency_points?.blocks_per_cp));
     /// stripes that consistency points wrote in full, %
     percent("full_stripe_percent", field!(consistency_points?.full_stripe_percent))
-        .headed("full\nstripes\n%", "full stripes %").on(&[TerminalIfRoom, Array, Compare])
+        .headed("full\nstripes\n%", "full stripes %").yielding(6).on(&[TerminalIfRoom, Array, Compare])
         .figure("full_stripe_percent", MeanOverTime);
     /// read commands to update parity, for each host operation
     per_op("parity_reads_per_host_op", computed(|at| at.per_op(at.segment.spindle_commands.parity_update_reads)))
-        .headed("parity\nreads\nper op", "parity reads per op").on(&[TerminalIfRoom]).unlisted();
+        .headed("parity\nreads\nper op", "parity reads per op").yielding(7).on(&[TerminalIfRoom]).unlisted();
     /// time of consistency points that ended in the segment, % of its length; more than 100 if they began earlier
     percent("checkpoint_percent", computed(|at| at.percent_in_consistency_points()))
         .unlisted().figure("checkpoint_percent", MeanOverTime);

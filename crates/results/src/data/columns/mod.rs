@@ -28,6 +28,8 @@ pub struct Column {
     pub tables: &'static [Table],
     /// Whether tables in files have it without being asked.
     pub is_in_files: bool,
+    /// Which columns leave a table first that is too wide for a terminal: those with the largest number; 0 stays.
+    pub yields: u8,
     /// Whether it is marked where drives may starve commands.
     pub may_starve: bool,
     meaning: &'static str,
