@@ -114,6 +114,6 @@ impl Scenario {
 
 /// The JSON schema of a scenario's file.
 #[pyfunction]
-pub(crate) fn schema() -> &'static str {
+pub(crate) fn schema() -> String {
     schema_json()
 }

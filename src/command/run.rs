@@ -194,7 +194,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     let text = match (is_json, arguments.brief, arguments.quiet) {
         (true, ..) => json,
         (false, _, true) => String::new(),
-        (false, true, false) => report::brief(&results),
+        (false, true, false) => report::brief(&results, terminal::table_width()),
         (false, false, false) => output_files::tables(&results, &arguments.table),
     };
     output_files::publish(RunOutput { text, is_json, files })?;

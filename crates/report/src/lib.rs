@@ -107,7 +107,7 @@ pub use study_summary::study_summary;
 pub use sweep_chart::{SweepChart, sweep_charts};
 pub use sweep_csv::{write_differences_csv, write_sweep_csv};
 pub use sweep_table::sweep_table;
-pub use table::{TABLE_COLUMNS, all_tables, all_tables_within, brief, findings_lines};
+pub use table::{TABLE_COLUMNS, all_tables, all_tables_within, brief};
 pub use theme::Theme;
 pub use volumes_table::volumes_table;
 pub use workloads_table::workloads_table;

@@ -23,7 +23,7 @@ pub(crate) fn overhead_table_within(results: &Results, width: usize) -> String {
     let columns = overhead_columns(results, true);
     let (mut table, left_out) = columns.render_within(&overhead_rows(results), width);
     if !left_out.is_empty() {
-        table.push_str(&left_out_line(&left_out));
+        table.push_str(&left_out_line(&left_out, width));
     }
     table.push_str(match has_phases {
         true => "\nfresh, end: first and last segment of phases with these workloads.",

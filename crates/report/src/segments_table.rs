@@ -20,7 +20,7 @@ pub(crate) fn segments_table_within(
     let rows: Vec<SegmentRow<'_>> = SegmentRow::of(results, array).collect();
     let (mut table, left_out) = segment_columns(results, array, None).render_within(&rows, width);
     if !left_out.is_empty() {
-        table.push_str(&left_out_line(&left_out));
+        table.push_str(&left_out_line(&left_out, width));
     }
     if let Some(note) = array.short_segment_note() {
         table.push_str(&format!("\n{note}\n"));

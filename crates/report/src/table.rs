@@ -2,6 +2,7 @@
 //!
 //! A table has no escape sequences, and no letters outside ASCII except in names.
 
+use crate::columns::wrapped;
 use crate::controller_work::{CONTROLLER_WORK_HEADING, controller_work_lines};
 use crate::failures_table::failures_table;
 use crate::group_tables::{
@@ -60,7 +61,7 @@ pub fn all_tables_within(results: &Results, width: usize) -> String {
     // A published table has its rows in one; what each array did is in the files of the run.
     if !results.published_rows.is_empty() {
         section(ROWS_HEADING, &rows_table(results));
-        section("What to make of it", &findings_lines(results));
+        section("What to make of it", &findings_lines(results, width));
         all.push_str("\nWhat each array did, by segment: --out DIR.\n");
         return all;
     }
@@ -100,13 +101,13 @@ pub fn all_tables_within(results: &Results, width: usize) -> String {
         &fitted_table(results),
     );
     section("Spindles to buy", &overhead_table_within(results, width));
-    section("What to make of it", &findings_lines(results));
+    section("What to make of it", &findings_lines(results, width));
     all
 }
 
-/// Returns the finding of the run in a sentence, a line for each array, and what to make of it.
+/// Returns the finding of the run in a sentence, a line for each array, and what to make of it, in so many characters.
 #[must_use]
-pub fn brief(results: &Results) -> String {
+pub fn brief(results: &Results, width: usize) -> String {
     let mut lines = vec![in_ascii(&headline(results))];
     lines.extend(results.arrays.iter().filter_map(|array| {
         let last = array.rated_segments().last()?;
@@ -121,7 +122,7 @@ pub fn brief(results: &Results) -> String {
         ))
     }));
     lines.extend(results.caveats());
-    lines.join("\n") + "\n" + &findings_lines(results)
+    lines.join("\n") + "\n" + &findings_lines(results, width)
 }
 
 /// Returns a sentence for terminals and logs, whose text is ASCII; the page has the typographic signs.
@@ -132,12 +133,14 @@ fn in_ascii(sentence: &str) -> String {
         .replace(['\u{201c}', '\u{201d}'], "\"")
 }
 
-/// Returns the findings of a run, a line each: what is wrong first.
-#[must_use]
-pub fn findings_lines(results: &Results) -> String {
-    let line = |finding: &Finding| match finding.severity {
-        Severity::Note => format!("- {}\n", finding.text),
-        severity => format!("- {}: {}\n", severity.as_str(), finding.text),
+/// Returns the findings of a run in lines of so many characters: what is wrong first.
+fn findings_lines(results: &Results, width: usize) -> String {
+    let line = |finding: &Finding| {
+        let line = match finding.severity {
+            Severity::Note => format!("- {}", finding.text),
+            severity => format!("- {}: {}", severity.as_str(), finding.text),
+        };
+        wrapped(&line, width, "  ") + "\n"
     };
     results.findings.iter().map(line).collect()
 }

@@ -30,7 +30,6 @@
 //! - `clock` (default): how long a run took (`wall_seconds`, which is 0 without it), and what a run costs. A browser
 //!   has no clock that the standard library knows of.
 //! - `live` (default): the `live` module, and with it `strewn-live`.
-//! - `save` (default): [`SavedRun`]. Without it there is none, and arrays do not know how to save their state.
 //! - `threads` (default): the arrays of a scenario run in parallel. Without it, one runs after another, with the same
 //!   results.
 

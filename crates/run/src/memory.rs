@@ -29,20 +29,22 @@ pub struct NotEnoughMemory {
 /// Returns about how much memory a run of `scenario` needs at its peak, in bytes, for all arrays at once.
 #[must_use]
 pub fn needed_bytes(scenario: &Scenario) -> u64 {
-    BASE_BYTES + scenario.arrays.iter().map(|array| machine_bytes(scenario, array)).sum::<u64>()
+    let of_arrays = scenario.arrays.iter().map(|array| machine_bytes(scenario, array));
+    of_arrays.fold(BASE_BYTES, u64::saturating_add)
 }
 
 /// Returns about how much memory a run of one array of `scenario` alone needs at its peak, in bytes.
 #[must_use]
 pub fn needed_bytes_of(scenario: &Scenario, array: &Array) -> u64 {
-    BASE_BYTES + machine_bytes(scenario, array)
+    BASE_BYTES.saturating_add(machine_bytes(scenario, array))
 }
 
 /// Returns the memory that an array needs, with a partner or other blades if it has some, in bytes.
 fn machine_bytes(scenario: &Scenario, array: &Array) -> u64 {
     let page_cache_bytes = array.page_cache.map_or(0, |cache| cache.bytes / BLOCK_BYTES * 96);
     let (of_parts, parts) = (machine::of_parts(scenario, array), machine::parts(array));
-    page_cache_bytes + parts.iter().map(|part| array_bytes(&of_parts, part)).sum::<u64>()
+    let of_parts = parts.iter().map(|part| array_bytes(&of_parts, part));
+    of_parts.fold(page_cache_bytes, u64::saturating_add)
 }
 
 /// Returns the memory that one array needs, in bytes.
@@ -52,7 +54,7 @@ pub(crate) fn array_bytes(scenario: &Scenario, array: &Array) -> u64 {
 
 /// Checks that a run fits, with `further_bytes` beside it.
 pub(crate) fn check(scenario: &Scenario, further_bytes: u64) -> Result<(), NotEnoughMemory> {
-    check_bytes(needed_bytes(scenario) + further_bytes)
+    check_bytes(needed_bytes(scenario).saturating_add(further_bytes))
 }
 
 /// Without a figure of what is available, no run is refused.
@@ -76,7 +78,7 @@ pub(crate) fn check_replicates(
         return check(scenario, further_bytes);
     }
     let at_once = at_once_bytes(scenario, replicates, parallel::threads(jobs));
-    check_bytes(BASE_BYTES + at_once + further_bytes)
+    check_bytes(BASE_BYTES.saturating_add(at_once).saturating_add(further_bytes))
 }
 
 /// Returns the memory of the largest arrays that may run at once on this many threads, in bytes.
@@ -85,7 +87,7 @@ fn at_once_bytes(scenario: &Scenario, replicates: u32, threads: usize) -> u64 {
     let mut all: Vec<u64> =
         arrays.flat_map(|bytes| std::iter::repeat_n(bytes, replicates as usize)).collect();
     all.sort_unstable_by_key(|bytes| std::cmp::Reverse(*bytes));
-    all.iter().take(threads).sum()
+    all.iter().take(threads).fold(0, |sum, bytes| sum.saturating_add(*bytes))
 }
 
 #[cfg(test)]

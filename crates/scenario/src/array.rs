@@ -400,6 +400,9 @@ impl Array {
         self.check_form(s, hosts);
         SpindleFailure::check_all(s, &self.failures, layout);
         let kind = &*self.layout;
+        if is_right && kind.spindles() == 0 && s.has(kind.table().0) {
+            s.problem(kind.table().0, "has no spindles", "give it one at least");
+        }
         if let (Some(drive_bytes), [table]) = (drive_bytes, s.inner(kind.table().0)) {
             kind.check_drive(table, drive_bytes);
         }

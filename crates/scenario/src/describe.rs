@@ -1,18 +1,13 @@
 //! Descriptions of all settings: for editors, as a page, and as a scenario has them.
 
-use std::sync::LazyLock;
-
 use crate::fields::{Setting, described, reference, schema_of};
 use crate::scenario::Scenario;
 
 /// Returns the JSON schema of a scenario's file, for editors that check TOML against a schema.
 #[must_use]
-pub fn schema_json() -> &'static str {
-    static SCHEMA: LazyLock<String> = LazyLock::new(|| {
-        let about = "An experiment: arrays, their components, and their workload.";
-        schema_of(&mut Scenario::blank(), "Strewn scenario", about)
-    });
-    &SCHEMA
+pub fn schema_json() -> String {
+    let about = "An experiment: arrays, their components, and their workload.";
+    schema_of(&mut Scenario::blank(), "Strewn scenario", about)
 }
 
 const HEAD: &str = "# Settings

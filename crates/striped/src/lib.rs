@@ -62,8 +62,9 @@ impl Kind for Striped {
     }
 
     fn check_room(&self, section: &Section<'_>, luns: &[Lun], _: &[Volume], drive_bytes: u64) {
-        let how = format!("{} drives of {}", self.spindles, Bytes(drive_bytes));
-        let usable = u64::from(self.spindles) * drive_bytes;
+        let how = format!("{} drives of {}", self.spindles, Bytes(drive_bytes).approximately());
+        // Whole chunks: a remainder of a spindle is not used.
+        let usable = u64::from(self.spindles) * (drive_bytes / self.chunk_bytes * self.chunk_bytes);
         let luns: Vec<&Lun> = luns.iter().collect();
         kinds::check_size(section, &luns, (usable, how), "the array", "a larger array: it");
     }

@@ -151,3 +151,90 @@ fn the_page_has_its_controls_and_results() {
     assert_eq!(shown["ok"], true, "{shown}");
     assert!(shown["sections"][0]["html"].as_str().unwrap().contains("striped"));
 }
+
+/// A kind whose table is called as something that an array has already.
+macro_rules! misdeclared {
+    ($name:ident, $key:literal, $fields:expr) => {
+        #[derive(Debug, Clone, Default, PartialEq)]
+        struct $name(Striped, u64);
+
+        impl kinds::Table for $name {
+            fn fields(&mut self, f: &mut kinds::Fields<'_>) {
+                let fields: fn(&mut Self, &mut kinds::Fields<'_>) = $fields;
+                fields(self, f);
+            }
+        }
+
+        impl kinds::Kind for $name {
+            fn table(&self) -> (&'static str, &'static str) {
+                ($key, "A kind that cannot be added.")
+            }
+            fn layout(&self) -> strewn_results::LayoutKind {
+                self.0.layout()
+            }
+            fn refusal(&self, part: kinds::Part) -> Option<(&'static str, &'static str)> {
+                self.0.refusal(part)
+            }
+            fn spindles_by_purpose(&self) -> kinds::KindSpindles {
+                self.0.spindles_by_purpose()
+            }
+            fn check_room(
+                &self,
+                section: &kinds::Section<'_>,
+                luns: &[strewn_scenario::Lun],
+                volumes: &[strewn_scenario::Volume],
+                drive_bytes: u64,
+            ) {
+                self.0.check_room(section, luns, volumes, drive_bytes);
+            }
+            fn simulate(
+                &self,
+                set_up: kinds::SetUp<'_>,
+            ) -> Result<Box<dyn strewn_sim::Simulated>, strewn_scenario::build::SetUpError> {
+                self.0.simulate(set_up)
+            }
+            fn mapped<'a>(
+                &self,
+                array: &'a dyn std::any::Any,
+            ) -> Option<&'a dyn strewn_scenario::build::Mapped> {
+                self.0.mapped(array)
+            }
+            fn capacity(&self) -> strewn_results::CapacityRule {
+                self.0.capacity()
+            }
+        }
+    };
+}
+
+misdeclared!(Processor, "processor", |_, _| {});
+misdeclared!(Spaced, "odd kind", |_, _| {});
+misdeclared!(BadDefault, "bad_default", |own, f| {
+    f.value(kinds::size("buffer", "A size.").chosen("0"), &mut own.1);
+});
+misdeclared!(Twice, "twice", |own, f| {
+    f.value(kinds::size("buffer", "A size.").chosen("\"1 MiB\""), &mut own.1);
+    f.value(kinds::size("buffer", "A size.").chosen("\"1 MiB\""), &mut own.1);
+});
+
+#[test]
+fn a_kind_that_is_declared_wrongly_is_not_added() {
+    fn refusal(add: fn()) -> String {
+        let refused = std::panic::catch_unwind(add).unwrap_err();
+        refused.downcast_ref::<String>().unwrap().clone()
+    }
+    assert!(refusal(kinds::add::<Processor>).contains("there is [array.processor]"));
+    assert!(refusal(kinds::add::<Spaced>).contains("`odd kind` is no key"));
+    assert!(refusal(kinds::add::<BadDefault>).contains("buffer has the default 0"));
+    assert!(refusal(kinds::add::<Twice>).contains("buffer is declared twice"));
+}
+
+#[test]
+fn luns_have_room_in_whole_chunks() {
+    added();
+    let text = TEXT.replace("spindles = 8", "spindles = 4\nchunk = \"1 GiB\"");
+    let of = |gib: u32| text.replace("\"500 GB\"", &format!("\"{gib} GiB\""));
+    // Four drives of 136.7 GiB have 136 chunks each.
+    Scenario::parse(&of(544), "striped.toml").unwrap();
+    let error = Scenario::parse(&of(545), "striped.toml").unwrap_err();
+    assert_eq!(error.problems()[0].field(), "array[striped].lun");
+}

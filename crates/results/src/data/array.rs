@@ -150,7 +150,7 @@ impl ArrayResults {
         let share = 100.0 * count as f64
             / (count + self.segments.iter().map(|one| one.ops).sum::<u64>()) as f64;
         Some(format!(
-            "{} refused {count} writes for lack of space {when}, {share:.1} % of its operations.",
+            "{} refused {count} operations, as a rule for lack of space {when}, {share:.1} % of its operations.",
             self.name
         ))
     }

@@ -58,7 +58,7 @@ fn refused_writes_are_counted() {
     let json = results.to_json_string().unwrap();
     assert_eq!(Results::from_json(&json).unwrap(), results);
     let sentence = format!(
-        "FAS2050 refused {} writes for lack of space in segments 3 to 5, 50.0 % of its operations.",
+        "FAS2050 refused {} operations, as a rule for lack of space in segments 3 to 5, 50.0 % of its operations.",
         ops + 30
     );
     assert_eq!(results.caveats(), [&*sentence]);

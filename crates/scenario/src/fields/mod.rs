@@ -11,6 +11,7 @@
 
 mod absent;
 mod check;
+mod faults;
 mod field;
 mod kind;
 mod list;
@@ -27,6 +28,7 @@ mod walk;
 
 pub use absent::absent_names;
 pub use check::check;
+pub(crate) use faults::{faults_of, is_key, keys_of};
 pub use field::{
     Field, Naming, Scales, choice, cost, count, flag, known, list_of, name, number, own, percent,
     size, spindles, table, text, time, whole, whole_percent,

@@ -307,7 +307,16 @@ impl<'t> Section<'t> {
                 }
                 None => match nearest(name, self.known.iter().copied()) {
                     Some(near) => format!("`{near}` is the nearest key, and is already given"),
-                    None => format!("the keys here are {}", self.known.join(", ")),
+                    None => {
+                        // The keys of the kinds of arrays are asked for together, and then one by one.
+                        let mut keys: Vec<&str> = Vec::new();
+                        for key in &self.known {
+                            if !keys.contains(key) {
+                                keys.push(key);
+                            }
+                        }
+                        format!("the keys here are {}", keys.join(", "))
+                    }
                 },
             };
             let field = self.field(name);

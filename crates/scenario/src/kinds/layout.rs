@@ -5,7 +5,8 @@ use std::fmt::{self, Debug, Formatter};
 use std::ops::Deref;
 use std::sync::{PoisonError, RwLock};
 
-use crate::fields::{Fields, Table, table};
+use crate::array::Array;
+use crate::fields::{Fields, Table, faults_of, is_key, keys_of, table};
 use crate::kinds::{InPlace, Kind, WriteAnywhere};
 
 /// Makes one of a kind, without any settings.
@@ -25,10 +26,16 @@ static ADDED: RwLock<Vec<New>> = RwLock::new(Vec::new());
 /// Adds a kind of arrays to those that scenarios may have, for the whole process and before the first is read.
 ///
 /// # Panics
-/// If there is a kind with the same table.
+/// If an array has its key already, if it is no key of TOML, or if a setting is declared wrongly: twice, or with a default
+/// that is no value of it.
 pub fn add<K: Kind + Default>() {
-    let key = K::default().table().0;
+    let mut kind = K::default();
+    let key = kind.table().0;
+    assert!(is_key(key), "`{key}` is no key: give lower-case letters, digits and _");
+    assert!(!keys_of(&mut Array::default()).contains(&key), "there is [array.{key}]");
     assert!(ArrayLayout::all().iter().all(|kind| kind.table().0 != key), "there is [array.{key}]");
+    let faults = faults_of(&mut kind);
+    assert!(faults.is_empty(), "[array.{key}]: {}", faults.join("; "));
     ADDED.write().unwrap_or_else(PoisonError::into_inner).push(ArrayLayout::new::<K>);
 }
 
@@ -141,6 +148,18 @@ impl ArrayLayout {
             // A controller has the table of its kind, which the text need not give.
             let (first, second) =
                 if f.is_given(second) { (first, second) } else { (second, first) };
+            if f.is_given(first) != f.is_given(second) {
+                f.refuses(
+                    second,
+                    &format!(
+                        "the controller is that of {} {} array",
+                        article(first),
+                        first.replace('_', "-")
+                    ),
+                    &format!("leave out `controller`, or [array.{second}]"),
+                );
+                return false;
+            }
             // It is unknown which of them is meant, so none is checked further.
             f.refuses(
                 second,

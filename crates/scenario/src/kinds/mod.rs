@@ -26,8 +26,9 @@ use crate::snapshots::SnapshotSchedule;
 use crate::volume::Volume;
 
 pub use crate::fields::{
-    Around, Field, Fields, Multiple, Scales, Section, Slot, Table, Text, Words, choice, count,
-    flag, list_of, name, number, percent, size, spindles, table, text, time,
+    Around, Field, Fields, Multiple, Scales, Section, Slot, Table, Text, Words, choice, cost,
+    count, flag, known, list_of, name, number, percent, size, spindles, table, text, time,
+    whole_percent,
 };
 pub use in_place::InPlace;
 pub use layout::{ArrayLayout, add};

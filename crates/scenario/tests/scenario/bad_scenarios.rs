@@ -702,7 +702,8 @@ fn a_layout_of_another_kind_than_the_controllers_is_named() {
     let error = error_of(&text);
     let [problem] = error.problems() else { panic!("{error}") };
     assert_eq!(problem.field(), "array[EVA4400].write_anywhere");
-    assert!(problem.message().contains("both an in_place and a write_anywhere layout"), "{error}");
+    assert!(problem.message().contains("the controller is that of an in-place array"), "{error}");
+    assert_eq!(problem.help(), "leave out `controller`, or [array.write_anywhere]");
 }
 
 #[test]

@@ -129,7 +129,7 @@ const NETWORK_TABLES: &str = "
 ";
 
 fn schema() -> Value {
-    serde_json::from_str(schema_json()).unwrap()
+    serde_json::from_str(&schema_json()).unwrap()
 }
 
 /// Returns the schema of a table, by the field that a problem names: `array[wa].failure[1]`.
