@@ -8,14 +8,10 @@ use strewn_results::{OverheadRow, Results};
 pub(crate) type OverheadRowAt<'a> = (usize, &'a OverheadRow);
 
 /// Returns the spindles to be bought for each array, and what each of them delivers. The
-/// configuration that the other results use has an asterisk. Empty if there is no configuration.
+/// configuration that the other results use has an asterisk. Columns that have no room in so many characters are named
+/// below. Empty if there is no configuration.
 #[must_use]
-pub fn overhead_table(results: &Results) -> String {
-    overhead_table_within(results, usize::MAX)
-}
-
-/// The same in so many characters: what has no room is named below.
-pub(crate) fn overhead_table_within(results: &Results, width: usize) -> String {
+pub fn overhead_table(results: &Results, width: usize) -> String {
     if results.overhead.is_empty() {
         return String::new();
     }

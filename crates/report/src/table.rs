@@ -12,7 +12,7 @@ use crate::groups_table::groups_table;
 use crate::headline::headline;
 use crate::loss_table::losses_and_others;
 use crate::machine_table::{machine_heading, machine_table};
-use crate::overhead_table::overhead_table_within;
+use crate::overhead_table::overhead_table;
 use crate::phases_table::phases_table;
 use crate::published_tables::{fitted_table, summary_table};
 use crate::rows_table::{ROWS_HEADING, rows_table};
@@ -100,7 +100,7 @@ pub fn all_tables_within(results: &Results, width: usize) -> String {
         "Fitted to published figures; every other number is the scenario's",
         &fitted_table(results),
     );
-    section("Spindles to buy", &overhead_table_within(results, width));
+    section("Spindles to buy", &overhead_table(results, width));
     section("What to make of it", &findings_lines(results, width));
     all
 }

@@ -675,9 +675,8 @@ impl Segments<'_> {
                     segment.forget_responses();
                     let index_of_segment = segment.index;
                     run.segments.push(segment);
-                    run.is_there = scenario.until.is_some_and(|until| {
-                        until.is_reached(scenario, &scenario.arrays[index], &run.segments)
-                    });
+                    run.is_there =
+                        build::is_at_goal(scenario, &scenario.arrays[index], &run.segments);
                     let is_last = index_of_segment >= scenario.segments
                         || simulation.is_done()
                         || run.is_there;

@@ -13,8 +13,8 @@ impl<Row> Columns<'_, Row> {
         if rows.is_empty() { String::new() } else { self.render(rows) }
     }
 
-    /// Returns the table of `rows` in so many characters, without the columns for which there is no room, as far as some
-    /// may leave; and what these are called, if any did.
+    /// Returns the table of `rows` in so many characters, without the columns for which there is no room, as far as
+    /// some may leave; and what these are called, if any did.
     pub(crate) fn render_within(mut self, rows: &[Row], width: usize) -> (String, Vec<String>) {
         let mut left_out = Vec::new();
         loop {

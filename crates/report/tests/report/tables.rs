@@ -84,7 +84,7 @@ fn the_summary_has_errors_and_ratios() {
 #[test]
 fn overhead_and_fitted_parameters() {
     let results = fixture::results();
-    let table = overhead_table(&results);
+    let table = overhead_table(&results, usize::MAX);
     let bought: Vec<&str> =
         table.lines().find(|line| line.contains("25: ")).unwrap().split_whitespace().collect();
     assert_eq!(bought[bought.len() - 9..][..4], ["25", "2152", "62.9", "197.6"]);

@@ -32,7 +32,7 @@ pub(crate) fn steady_after(points: &[(f64, f64)]) -> Option<usize> {
     })
 }
 
-/// Returns whether the trend of all figures of equal segments, or of the last of them, is not distinguishable from none.
+/// Returns whether the trend of figures of equal segments, all or the last of them, is not distinguishable from none.
 pub fn is_steady(figures: &[f64]) -> bool {
     let points: Vec<(f64, f64)> =
         figures.iter().enumerate().map(|(at, figure)| (at as f64, *figure)).collect();

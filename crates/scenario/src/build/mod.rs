@@ -1,6 +1,7 @@
 //! Builds what a scenario describes around an array: its spindles, what work costs its processor, and the machine that
 //! it is a part of.
 
+mod goal;
 pub mod machine;
 mod mapped;
 mod streams;
@@ -22,6 +23,8 @@ use crate::processor::Processor;
 use crate::scenario::Scenario;
 use crate::spindle_choice::SpindleChoice;
 
+pub use goal::is_at_goal;
+pub(crate) use goal::written_bytes;
 pub use machine::SetUpError;
 pub use mapped::{Mapped, map_of_groups};
 pub use streams::{goes_to_random_places, stream_matches};

@@ -26,8 +26,8 @@ static ADDED: RwLock<Vec<New>> = RwLock::new(Vec::new());
 /// Adds a kind of arrays to those that scenarios may have, for the whole process and before the first is read.
 ///
 /// # Panics
-/// If an array has its key already, if it is no key of TOML, or if a setting is declared wrongly: twice, or with a default
-/// that is no value of it.
+/// If an array has its key already, if it is no key of TOML, or if a setting is declared wrongly: twice, or with a
+/// default that is no value of it.
 pub fn add<K: Kind + Default>() {
     let mut kind = K::default();
     let key = kind.table().0;

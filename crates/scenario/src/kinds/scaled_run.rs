@@ -7,10 +7,9 @@ use strewn_sim::Segment;
 use strewn_workload::AccessLine;
 
 use crate::array::Array;
-use crate::build::goes_to_random_places;
+use crate::build::{goes_to_random_places, written_bytes};
 use crate::lun::Lun;
 use crate::scenario::Scenario;
-use crate::until::written_bytes;
 use crate::workload::Workload;
 
 /// Shares of the file, of what consistency points place and of commands that differ by less than this need no word:
