@@ -9,7 +9,7 @@ use crate::theme::{Theme, page_variables};
 use crate::value_mark::escaped;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 use serde::Serialize;
-use strewn_results::{LayoutMap, RealSpindles, Results, ResultsError};
+use strewn_results::{LayoutMap, RealSpindles, Results, ResultsError, Severity};
 
 // What the blocks of a section look like stands before both: an include needs more of the template engine.
 pub(super) const TEMPLATE: &str = concat!(include_str!("blocks.html"), include_str!("report.html"));
@@ -83,7 +83,7 @@ impl Report<'_> {
             run => run_line(results),
             heading => headline(results),
             real_spindles,
-            shortfalls => [&results.shortfalls(), results.out_of_proportion()].concat(),
+            shortfalls => caveats(results),
             sections => sections::all(self.results, self.map, self.scenario, &Beside::default())?,
             skip_to => "summary",
             skip_words => "summary",
@@ -112,11 +112,18 @@ impl Report<'_> {
         Ok(ReportParts {
             run: run_line(self.results),
             heading: headline(self.results),
-            notes: [&self.results.shortfalls(), self.results.out_of_proportion()].concat(),
+            notes: caveats(self.results),
             accuracy: self.results.accuracy(),
             sections: rendered.collect::<Result<_, _>>()?,
         })
     }
+}
+
+/// Returns why figures are not, or do not show, what a reader may take them for.
+fn caveats(results: &Results) -> Vec<String> {
+    let shortfalls = [&results.shortfalls(), results.out_of_proportion()].concat();
+    let findings = results.findings.iter().filter(|finding| finding.severity != Severity::Note);
+    shortfalls.into_iter().chain(findings.map(|finding| finding.text.clone())).collect()
 }
 
 /// A report in parts, for a page that has more than a report.

@@ -7,7 +7,7 @@ use crate::html::sections::behaviour::Ends;
 use crate::segments_table::{cache_hits, cache_hits_heading};
 use strewn_results::words::{about, fixed, subject};
 use strewn_results::{
-    ArrayResults, Cause, Column, FigureBand, LikePair, Loss, LossPart, Metric, Results, like_pairs,
+    ArrayResults, Cause, Column, FigureBand, LikePair, Loss, LossPart, Metric, Results, Severity, like_pairs,
 };
 use strewn_results::{busiest, loss_between, unaccounted_between};
 
@@ -36,6 +36,8 @@ const NOT_ALIKE: &str = "Only like segments are compared: of full length, with t
 
 pub(super) fn summary(results: &Results) -> Vec<Block> {
     let mut blocks = what_was_run(results);
+    let notes = results.findings.iter().filter(|finding| finding.severity == Severity::Note);
+    blocks.extend(notes.map(|finding| Block::paragraph(finding.text.clone())));
     for array in &results.arrays {
         let pairs = like_pairs(results.workload.as_ref(), array);
         let words = pairs.iter().filter_map(|pair| change_in_words(results, array, pair));
