@@ -417,7 +417,8 @@ fn where_no_stripe_was_written_none_is_said_to_be_written_in_part() {
          [[workload.access]]\nbytes = \"8 KiB\"\npercent = 100\nread_percent = 100\nrandom_percent = 100\n\
          [[array]]\nname = \"a\"\ncontroller = \"fas2050\"\noutstanding = 8\nlun = \"1 GiB\"\n",
     );
-    let printed = folder.strewn(&["run", "reads.toml", "--out", "out"]).succeeded();
+    let printed =
+        folder.strewn(&["run", "reads.toml", "--out", "out", "--columns", "all"]).succeeded();
     let reads = results(&folder.read("out/results.json"));
     for segment in &reads.arrays[0].segments {
         assert_eq!(segment.consistency_points.unwrap().full_stripe_percent, None);
@@ -440,4 +441,65 @@ fn where_no_stripe_was_written_none_is_said_to_be_written_in_part() {
     let compared = folder.strewn(&["compare", "two", "three"]).succeeded();
     let row = compared.lines().rfind(|line| line.trim_start().starts_with("three"));
     assert!(row.unwrap().split_whitespace().any(|cell| cell == "-"), "{compared}");
+}
+
+#[test]
+fn a_run_ends_when_it_comes_to_its_goal() {
+    let folder = Folder::new();
+    let run = |more: &[&str]| {
+        let all = [&["run", "small.toml", "--json", "--until"], more].concat();
+        results(&folder.strewn(&all).succeeded())
+    };
+    let file_mib =
+        |run: &Results| run.load.as_ref().unwrap().file_bytes as f64 / f64::from(1 << 20);
+    let written = |run: &Results, array: usize, segments: usize| -> f64 {
+        let reads = run.load.as_ref().unwrap().accesses.as_ref().unwrap().read_percent;
+        let first = run.arrays[array].segments.iter().take(segments);
+        first.map(|one| one.mib_per_s * one.seconds * (1.0 - reads / 100.0)).sum()
+    };
+    let half = run(&["rewritten 50 %"]);
+    assert!(!half.partial);
+    for (array, run) in half.arrays.iter().enumerate() {
+        let segments = run.segments.len();
+        assert!(written(&half, array, segments) >= 0.499 * file_mib(&half), "{segments}");
+        assert!(written(&half, array, segments - 1) < 0.501 * file_mib(&half), "{segments}");
+    }
+    let goal = half.settings["until"].to_string();
+    assert_eq!(goal, "rewritten 50 %");
+    // What a limit cuts off is said.
+    let cut = run(&["rewritten 90000 times", "--segments", "2"]);
+    assert!(!cut.partial && cut.arrays.iter().all(|array| array.segments.len() == 2));
+    assert!(cut.findings.iter().any(|finding| finding.kind == "goal_missed"), "{:?}", cut.findings);
+    folder.strewn(&["run", "small.toml", "--until", "old"]).refused(&["rewritten 100 %", "steady"]);
+    folder.write(
+        "named.toml",
+        &folder.read("small.toml").replacen(
+            "segments = ",
+            "until = \"rewriten 5 %\"\nsegments = ",
+            1,
+        ),
+    );
+    folder.strewn(&["run", "named.toml"]).refused(&["until", "is no goal of a run"]);
+}
+
+#[test]
+fn tables_are_as_wide_as_the_terminal_and_as_brief_as_asked_for() {
+    let folder = Folder::new();
+    let widest = |printed: &str| {
+        let rows = printed.lines().filter(|line| line.starts_with(" ") || line.starts_with("---"));
+        rows.map(str::len).max().unwrap()
+    };
+    let narrow = folder.strewn(&["run", "small.toml"]).succeeded();
+    assert!(widest(&narrow) <= 100, "{narrow}");
+    assert!(narrow.contains("Left out for the width: "), "{narrow}");
+    let all = folder.strewn(&["run", "small.toml", "--columns", "all"]).succeeded();
+    assert!(!all.contains("Left out for the width"), "{all}");
+    assert!(widest(&all) > widest(&narrow));
+    let brief = folder.strewn(&["run", "small.toml", "--brief"]).succeeded();
+    assert_eq!(brief.lines().next(), narrow.lines().next());
+    assert!(brief.contains("\n- ") && !brief.contains("---"), "{brief}");
+    let quiet = folder.strewn(&["run", "small.toml", "--quiet", "--out", "out"]).succeeded();
+    assert_eq!(quiet, "");
+    assert!(folder.read("out/report.html").contains("<h1>"));
+    folder.strewn(&["run", "small.toml", "--quiet"]).refused(&["--out"]);
 }

@@ -71,7 +71,7 @@ fn what_cannot_be_measured_is_refused_before_the_first_simulation() {
     for (from, to, says) in [
         ("anywhere.chunk_blocks", "anywhere.chunk_block", "there is no setting"),
         ("anywhere.chunk_blocks", "chunk_blocks_of_it", "there is no setting"),
-        ("\"16\"", "\"17\"", "not a power of two"),
+        ("\"16\"", "\"17\"", "it takes a power of two"),
         ("\"16\"", "17", "a string"),
         ("values = [\"16\", \"32\"]", "values = []", "values"),
         ("row_scatter_percent = 0.3", "row_scatter_percent = 20", "20 %"),

@@ -7,7 +7,8 @@ use crate::html::sections::behaviour::Ends;
 use crate::segments_table::{cache_hits, cache_hits_heading};
 use strewn_results::words::{about, fixed, subject};
 use strewn_results::{
-    ArrayResults, Cause, Column, FigureBand, LikePair, Loss, LossPart, Metric, Results, Severity, like_pairs,
+    ArrayResults, Cause, Column, FigureBand, LikePair, Loss, LossPart, Metric, Results, Severity,
+    like_pairs,
 };
 use strewn_results::{busiest, loss_between, unaccounted_between};
 

@@ -65,6 +65,11 @@ fn began(array: &ArrayResults, before: &Segment, after: &Segment) -> String {
     let mut what = Vec::new();
     let failed = array.failures.iter().filter(|one| (begin..end).contains(&one.at_seconds));
     what.extend(failed.map(|one| format!("spindle {} fails", one.spindle)));
+    let is_here = |at_seconds: Option<f64>| at_seconds.is_some_and(|at| (begin..end).contains(&at));
+    let began = array.failures.iter().filter(|one| is_here(one.rebuild_began_at_seconds));
+    what.extend(began.map(|one| format!("the rebuild of spindle {} begins", one.spindle)));
+    let ended = array.failures.iter().filter(|one| is_here(one.rebuilt_at_seconds));
+    what.extend(ended.map(|one| format!("the rebuild of spindle {} ends", one.spindle)));
     let added = array.parity_groups.iter().filter(|group| {
         group.added_at_seconds > 0.0 && (begin..end).contains(&group.added_at_seconds)
     });
