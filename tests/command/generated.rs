@@ -2,6 +2,7 @@
 
 use crate::common::Folder;
 use serde_json::Value;
+use strewn::scenario::Template;
 
 #[test]
 fn the_schema_is_json_and_of_this_version() {
@@ -39,6 +40,15 @@ fn completions_and_the_manual_know_every_verb() {
         for verb in &verbs {
             assert!(completions.contains(verb), "no {verb} for {shell}");
         }
+    }
+    // The templates of `strewn new`, with what each compares where the format has room for it.
+    let manual = manual.replace("\\-", "-").replace("\\*(Aq", "'");
+    let bash = folder.strewn(&["completions", "bash"]).succeeded();
+    let fish = folder.strewn(&["completions", "fish"]).succeeded();
+    for template in Template::ALL {
+        assert!(bash.contains(template.name), "{}", template.name);
+        assert!(fish.replace('\\', "").contains(template.compares), "{}", template.name);
+        assert!(manual.contains(template.compares), "{}", template.name);
     }
     folder.strewn(&["completions", "fis"]).refused(&["fish"]);
     folder.strewn(&["completions"]).refused(&["SHELL"]);

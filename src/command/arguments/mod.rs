@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use strewn::scenario::Template;
 
 #[cfg(target_os = "linux")]
 pub(crate) use file::{FileArguments, Sort};
@@ -27,7 +29,7 @@ pub(crate) use spindle::SpindleArguments;
 pub(crate) use sweep::{StudyArguments, SweepArguments, SweepPointArguments, SweepWorkArguments};
 pub(crate) use values::{MOST_SEGMENTS, seed, segments, whole_number};
 
-use values::{bench_seconds, jobs};
+use values::{bench_seconds, jobs, template};
 
 #[cfg(unix)]
 use super::array::ArrayArguments;
@@ -165,22 +167,20 @@ pub(crate) struct CompletionsArguments {
 #[command(after_help = NEW_EXAMPLES)]
 pub(crate) struct NewArguments {
     /// Name of the scenario, which is written to NAME.toml
-    pub(crate) name: PathBuf,
-    /// What it is made from
-    #[arg(long, value_enum, value_name = "PRESET", default_value_t)]
-    pub(crate) from: Preset,
-}
-
-/// What a new scenario is made from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Preset {
-    /// Both arrays, side by side
-    #[default]
-    Both,
-    /// A write-anywhere array: NetApp's FAS2050
-    Fas2050,
-    /// An array that updates in place: HP's EVA4400
-    Eva4400,
+    #[arg(required_unless_present_any = ["from", "out", "list"])]
+    pub(crate) name: Option<PathBuf>,
+    /// What to start from [default: both]
+    #[arg(long, value_name = "TEMPLATE", value_parser = template())]
+    pub(crate) from: Option<&'static Template>,
+    /// Write to this file [default: NAME.toml, or TEMPLATE.toml without a name]
+    #[arg(long, value_name = "FILE", conflicts_with = "name")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// List what there is to start from, and what each compares; write nothing
+    #[arg(long, exclusive = true)]
+    pub(crate) list: bool,
 }
 
 /// `strewn calibrate`.
