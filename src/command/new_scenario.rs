@@ -11,6 +11,9 @@ use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::NewArguments;
 
+/// What `--out` calls standard output.
+const STANDARD_OUTPUT: &str = "-";
+
 /// Writes a commented scenario that runs, or lists what there is to start from.
 pub(crate) fn new(arguments: &NewArguments) -> Result<Ending, Failure> {
     if arguments.list {
@@ -18,6 +21,9 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<Ending, Failure> {
         return Ok(Ending::Complete);
     }
     let template = arguments.from.unwrap_or(Template::BOTH);
+    if arguments.out.as_deref() == Some(Path::new(STANDARD_OUTPUT)) {
+        return print(template);
+    }
     let path = match (&arguments.out, &arguments.name) {
         (Some(out), _) => out.clone(),
         (None, Some(name)) => name.with_extension("toml"),
@@ -35,7 +41,7 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<Ending, Failure> {
     // Whatever the name is, what is written can be run.
     Scenario::parse(&text, &path)?;
     let published = template.published(&name).map(|(file, text)| (path.with_file_name(file), text));
-    // Both files or neither.
+    // Refused before either file is written.
     let beside = published.as_ref().map(|(file, _)| file);
     for file in [Some(&path), beside].into_iter().flatten() {
         if !arguments.force && file.symlink_metadata().is_ok() {
@@ -51,6 +57,18 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<Ending, Failure> {
     let word = shell_word(&path);
     let shown = path.display();
     terminal::print(&format!("Written to {shown}{also}. Try it: strewn run {word} --quick\n"))?;
+    Ok(Ending::Complete)
+}
+
+/// Prints a scenario with the template's name, as `strewn run -` reads it.
+fn print(template: &Template) -> Result<Ending, Failure> {
+    if template.published(template.name).is_some() {
+        return Err(Failure::bad_input(
+            format!("the template {} has two files, and standard output holds one", template.name),
+            "give a file, such as --out my-array.toml",
+        ));
+    }
+    terminal::print(&template.scenario(template.name))?;
     Ok(Ending::Complete)
 }
 

@@ -40,6 +40,11 @@ fn every_template_is_listed_and_runs_as_it_is() {
         assert_eq!((name, compares.trim()), (template.name, template.compares));
         assert!(line.len() <= 100, "{line}");
 
+        let printed = folder.strewn(&["new", "--from", name, "--out", "-"]);
+        match template.published(name) {
+            None => assert_eq!(printed.succeeded(), template.scenario(name)),
+            Some(_) => printed.refused(&["two files", "--out my-array.toml"]),
+        }
         let said = folder.strewn(&["new", "--from", name, "--out", "mine.of"]).succeeded();
         assert!(said.contains("Try it: strewn run mine.of --quick"), "{said}");
         folder.strewn(&["new", "--from", name]).succeeded();

@@ -90,7 +90,8 @@ pub(crate) struct FileArguments {
     /// Requests outstanding
     ///
     /// [default: what the file of the requests says, or 16, or 1 if sequential]
-    #[arg(long, hide_short_help = true, value_name = "N", allow_negative_numbers = true, value_parser = outstanding, help_heading = REQUESTS)]
+    #[arg(long, hide_short_help = true,
+          value_name = "N", allow_negative_numbers = true, value_parser = outstanding, help_heading = REQUESTS)]
     pub(crate) outstanding: Option<u32>,
     /// The drive to simulate [default: nearline-7200-16tb]
     ///
@@ -104,7 +105,8 @@ pub(crate) struct FileArguments {
     #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = size, help_heading = REQUESTS)]
     pub(crate) max_command: Option<Bytes>,
     /// Seed of the requests
-    #[arg(long, hide_short_help = true, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = seed,
+    #[arg(long, hide_short_help = true,
+          value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = seed,
           help_heading = REQUESTS)]
     pub(crate) seed: u64,
 
@@ -129,7 +131,8 @@ pub(crate) struct FileArguments {
     /// Number of threads [default: one per core]
     ///
     /// The figures do not depend on it.
-    #[arg(long, hide_short_help = true, value_name = "N", allow_negative_numbers = true, value_parser = jobs, help_heading = LISTS)]
+    #[arg(long, hide_short_help = true,
+          value_name = "N", allow_negative_numbers = true, value_parser = jobs, help_heading = LISTS)]
     pub(crate) jobs: Option<usize>,
 
     /// Predict the layout after these writes
@@ -142,7 +145,8 @@ pub(crate) struct FileArguments {
           conflicts_with_all = ["json", "csv", "compare", "out", "save_extents"])]
     pub(crate) every: Option<Nanoseconds>,
     /// With --every, the number of looks
-    #[arg(long, hide_short_help = true, value_name = "N", requires = "every", allow_negative_numbers = true, value_parser = times,
+    #[arg(long, hide_short_help = true,
+          value_name = "N", requires = "every", allow_negative_numbers = true, value_parser = times,
           help_heading = OVER_TIME)]
     pub(crate) times: Option<u32>,
     /// Append the figures with the time to this CSV file

@@ -120,7 +120,13 @@ name of the file and the command that runs it. Files are never overwritten witho
             "strewn new my-array && strewn run my-array.toml --quick",
             "strewn new --from raid-5 --out my-raid.toml",
         ],
-        details: &[WRITE_EXIT_CODES],
+        details: &[
+            "\
+Further examples:
+  strewn new my-filer --from fas2050
+  strewn new --from aging --out - | strewn run - --quick",
+            WRITE_EXIT_CODES,
+        ],
     },
     Help {
         command: "calibrate",

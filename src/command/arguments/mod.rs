@@ -133,7 +133,9 @@ pub(crate) struct NewArguments {
     /// What to start from [default: both]
     #[arg(long, value_name = "TEMPLATE", value_parser = template())]
     pub(crate) from: Option<&'static Template>,
-    /// Write to this file [default: NAME.toml, or TEMPLATE.toml without a name]
+    /// Write to this file, or - for standard output
+    ///
+    /// [default: NAME.toml, or TEMPLATE.toml without a name]. The template published writes a second file beside it.
     #[arg(long, value_name = "FILE", conflicts_with = "name")]
     pub(crate) out: Option<PathBuf>,
     /// Replace files that are there

@@ -139,7 +139,8 @@ pub(crate) struct LoadArguments {
     #[arg(long, hide_short_help = true, value_name = "FORMAT", requires = "trace", help_heading = LOADS)]
     pub(crate) trace_format: Option<TraceFormat>,
     /// Replay the trace X times as fast as it was recorded
-    #[arg(long, hide_short_help = true, value_name = "X", requires = "trace", allow_negative_numbers = true, value_parser = speed_up,
+    #[arg(long, hide_short_help = true,
+          value_name = "X", requires = "trace", allow_negative_numbers = true, value_parser = speed_up,
           help_heading = LOADS)]
     pub(crate) speedup: Option<SpeedUp>,
     /// Ignore the trace's times

@@ -54,7 +54,8 @@ pub(crate) struct SweepArguments {
     #[command(flatten)]
     pub(crate) work: SweepWorkArguments,
     /// Also write the study's page, NAME.md, and its charts into this directory
-    #[arg(long, hide_short_help = true, value_name = "DIR", conflicts_with_all = ["quick", "dry_run", "plan", "slurm", "kubernetes"])]
+    #[arg(long, hide_short_help = true,
+          value_name = "DIR", conflicts_with_all = ["quick", "dry_run", "plan", "slurm", "kubernetes"])]
     pub(crate) pages: Option<PathBuf>,
     /// Write the plan into DIR, for `strewn sweep-point`, and run nothing
     #[arg(long, hide_short_help = true, conflicts_with_all = ["dry_run", "slurm", "kubernetes"])]

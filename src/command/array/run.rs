@@ -65,7 +65,8 @@ pub(crate) struct ArrayRunArguments {
     #[arg(long, hide_short_help = true)]
     degraded: bool,
     /// Seed of the host's operations
-    #[arg(long, hide_short_help = true, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = arguments::seed)]
+    #[arg(long, hide_short_help = true,
+          value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = arguments::seed)]
     seed: u64,
     /// Write report.html, results.json, segments.csv and charts to DIR
     ///
