@@ -124,7 +124,7 @@ pub(crate) struct FileArguments {
     pub(crate) one_file_system: bool,
     /// Be at work for at most this share of the time
     ///
-    /// In percent, with one thread.
+    /// The share is in percent. There is one thread.
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "25",
           value_parser = percent_of_time, conflicts_with = "jobs", help_heading = LISTS)]
     pub(crate) nice: Option<u32>,

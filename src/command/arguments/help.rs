@@ -94,7 +94,7 @@ then where a loss came from. With --out, report.html has it all, with charts and
         examples: [
             "strewn run scenarios/making-sense-of-wafl-4.toml --quick",
             "strewn run scenarios/making-sense-of-wafl-4.toml --out results",
-            "strewn run scenarios/rebuild.toml --quick --set rebuild_steps_in_flight=8",
+            "strewn run scenarios/making-sense-of-wafl-4.toml --quick --set policy=first-fit",
         ],
         details: &[
             "\
@@ -243,8 +243,7 @@ Further example:
     Help {
         command: "study",
         prints: "\
-Prints the table of each study, as `strewn sweep` does, and its finding. DIR/NAME/report.html has
-the charts.",
+Prints the table of each study, as `strewn sweep` does. DIR/NAME/report.html has it with its charts.",
         examples: [
             "strewn study --list",
             "strewn study alignment --out results",
@@ -288,7 +287,7 @@ Further examples:
         command: "spindle",
         prints: "\
 Prints a drive's geometry, seek curve, zones and IOPS; with --closed-loop or --replay, its IOPS and
-response times; with --fit, how far the fitted profile is from the drive.",
+response times; with --fit, what was fitted.",
         examples: [
             "strewn spindle seagate-cheetah-15k5-st3146855fc",
             "strewn spindle seagate-cheetah-15k5-st3146855fc --closed-loop 16 --scheduler sptf",
@@ -490,7 +489,7 @@ the spindle on another device.",
     },
     Help {
         command: "array lun resize",
-        prints: "Prints that the LUN is resized. What lies beyond a smaller size is lost.",
+        prints: "Prints that the LUN is resized. It can shrink as long as no block in use would be cut off.",
         examples: [
             "strewn array lun resize my-array databases/log --size 512MiB",
             "strewn array lun resize my-array databases/log --size 128MiB",

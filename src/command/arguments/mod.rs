@@ -67,7 +67,7 @@ pub(crate) enum Action {
     Calibrate(CalibrateArguments),
     /// Measure how far predictions move with what is uncertain
     ///
-    /// Seeds, fitted rows, and constants that nobody published.
+    /// Seeds, fitted rows and constants that nobody published are uncertain.
     Sensitivity(SensitivityArguments),
     /// Estimate what a scenario costs to run: time and memory
     Bench(BenchArguments),
@@ -81,7 +81,7 @@ pub(crate) enum Action {
     Claims(ClaimsArguments),
     /// Run a study: a scenario with many settings and seeds
     ///
-    /// Into one table and report.
+    /// The figures of all runs go into one table and one report.
     Sweep(SweepArguments),
     /// Run a study that ships, and write its page
     Study(StudyArguments),
@@ -92,13 +92,9 @@ pub(crate) enum Action {
     /// Look at real files: how strewn they are, and what it costs
     #[cfg(target_os = "linux")]
     File(FileArguments),
-    /// Characterize a drive model, replay commands on it, or fit one
-    ///
-    /// To a real drive.
+    /// Characterize a drive model, replay commands on it, or fit one to a real drive
     Spindle(SpindleArguments),
-    /// Create, serve, measure and maintain arrays on real devices
-    ///
-    /// On files and block devices.
+    /// Create, serve, measure and maintain arrays on real files and block devices
     #[cfg(unix)]
     Array(ArrayArguments),
     /// Print the JSON schema of scenarios, for editors

@@ -28,7 +28,7 @@ pub(crate) struct SpindleArguments {
     pub(crate) replay: Option<PathBuf>,
     /// Run a closed loop: keep DEPTH commands at the drive
     ///
-    /// Including the one in service.
+    /// DEPTH includes the one in service.
     #[arg(long, value_name = "DEPTH", allow_negative_numbers = true, value_parser = outstanding,
           conflicts_with_all = ["out", "force"])]
     pub(crate) closed_loop: Option<u32>,

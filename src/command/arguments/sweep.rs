@@ -12,7 +12,7 @@ use super::values::{hours, jobs};
 pub(crate) struct SweepWorkArguments {
     /// Number of runs at once [default: one per core]
     ///
-    /// As far as memory allows.
+    /// Memory may allow fewer.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(crate) jobs: Option<usize>,
     /// Refuse a study that is estimated to take longer

@@ -33,7 +33,7 @@ pub(super) struct AddGroupArguments {
     spindle_size: Option<Bytes>,
     /// Use these files or devices as spindles, parity last
     ///
-    /// In this order.
+    /// They are numbered in this order.
     #[arg(long, value_name = "PATH,PATH", value_delimiter = ',')]
     spindles: Option<Vec<PathBuf>>,
     /// Allocate new files in full now

@@ -39,7 +39,7 @@ pub(super) struct CreateArguments {
     lun_size: Bytes,
     /// Use these files or devices as spindles, parity last
     ///
-    /// In this order.
+    /// They are numbered in this order.
     #[arg(long, value_name = "PATH,PATH", value_delimiter = ',')]
     spindles: Option<Vec<PathBuf>>,
     /// Use this file or device as the log [default: a new file]

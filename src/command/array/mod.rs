@@ -48,7 +48,7 @@ enum ArrayAction {
     Scrub(scrub::ScrubArguments),
     /// Replace a spindle and rebuild it, or replace the log
     ///
-    /// By another device; of a mirrored log, one of its two devices.
+    /// Another device takes its place. Of a mirrored log, each of the two devices can be replaced.
     Replace(replace::ReplaceArguments),
     /// Add a parity group to a write-anywhere array: new spindles with parity of their own
     AddGroup(add_group::AddGroupArguments),

@@ -35,7 +35,7 @@ pub(crate) struct ReplaceArguments {
     force: bool,
     /// Replace a lost or damaged log that held acknowledged writes
     ///
-    /// They are lost.
+    /// Those writes are lost.
     #[arg(long)]
     lose_writes: bool,
     /// Proceed degraded: mark other missing spindles as failed
