@@ -1,11 +1,11 @@
 //! Output for other programs: the schema of scenarios, completions, the manual.
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_complete::Shell;
 use strewn::scenario::{schema_json, settings_markdown};
 use strewn::terminal::{self, Ending, Failure};
 
-use super::arguments::{Arguments, SchemaArguments};
+use super::arguments::{self, SchemaArguments};
 
 const NAME: &str = "strewn";
 
@@ -20,13 +20,13 @@ pub(crate) fn schema(arguments: &SchemaArguments) -> Result<Ending, Failure> {
 /// Prints completions for `shell`.
 pub(crate) fn completions(shell: Shell) -> Result<Ending, Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), NAME, &mut text);
+    clap_complete::generate(shell, &mut arguments::command(), NAME, &mut text);
     print(&text)
 }
 
 /// Prints the manual page of the command, then one per subcommand; a subcommand precedes its own subcommands.
 pub(crate) fn man() -> Result<Ending, Failure> {
-    let mut command = Arguments::command();
+    let mut command = arguments::command();
     command.build();
     let mut text = Vec::new();
     for page in pages(&command) {

@@ -2,6 +2,7 @@
 
 use crate::common::Folder;
 use serde_json::Value;
+use strewn::scenario::Template;
 
 #[test]
 fn the_schema_is_json_and_of_this_version() {
@@ -40,8 +41,56 @@ fn completions_and_the_manual_know_every_verb() {
             assert!(completions.contains(verb), "no {verb} for {shell}");
         }
     }
+    // The templates of `strewn new`, with what each compares where the format has room for it.
+    let manual = manual.replace("\\-", "-").replace("\\*(Aq", "'");
+    let bash = folder.strewn(&["completions", "bash"]).succeeded();
+    let fish = folder.strewn(&["completions", "fish"]).succeeded();
+    for template in Template::ALL {
+        assert!(bash.contains(template.name), "{}", template.name);
+        assert!(fish.replace('\\', "").contains(template.compares), "{}", template.name);
+        assert!(manual.contains(template.compares), "{}", template.name);
+    }
     folder.strewn(&["completions", "fis"]).refused(&["fish"]);
     folder.strewn(&["completions"]).refused(&["SHELL"]);
+}
+
+/// Columns of the terminal that help must fit, and its lines.
+const SCREEN: (usize, usize) = (100, 40);
+
+#[test]
+fn short_help_of_every_command_fits_a_screen() {
+    let folder = Folder::new();
+    let mut commands = vec![Vec::<String>::new()];
+    let mut count = 0;
+    while let Some(command) = commands.pop() {
+        let help_of = |flag: &str| {
+            let mut words: Vec<&str> = command.iter().map(String::as_str).collect();
+            words.push(flag);
+            folder.strewn(&words).succeeded()
+        };
+        let help = help_of("-h");
+        let (columns, lines) = SCREEN;
+        // A line that is too long goes on in the next one of the terminal; only lists of values may.
+        let is_long = |line: &&str| line.len() > columns && !line.contains("[possible values: ");
+        assert_eq!(help.lines().find(is_long), None, "{command:?}");
+        let shown: usize = help.lines().map(|line| line.len().div_ceil(columns).max(1)).sum();
+        assert!(shown <= lines, "{command:?}: {shown} lines\n{help}");
+        let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{help}"));
+        assert_eq!(examples.lines().count(), 3, "{help}");
+        assert!(examples.lines().all(|line| line.contains("strewn ")), "{help}");
+        let long = help_of("--help");
+        assert!(long.len() >= help.len() && long.contains(examples.trim_end()), "{long}");
+
+        let verbs = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+        for line in verbs.take_while(|line| !line.is_empty()) {
+            let verb = line.split_whitespace().next().unwrap();
+            if verb != "help" {
+                commands.push(command.iter().cloned().chain([verb.to_owned()]).collect());
+            }
+        }
+        count += 1;
+    }
+    assert!(count > 18, "{count} commands");
 }
 
 #[test]

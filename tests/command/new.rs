@@ -2,7 +2,7 @@
 
 use crate::common::{Folder, PROJECT};
 use strewn::results::Results;
-use strewn::scenario::Scenario;
+use strewn::scenario::{Scenario, Template};
 
 #[test]
 fn a_new_scenario_runs_as_it_is() {
@@ -27,6 +27,112 @@ fn a_new_scenario_runs_as_it_is() {
     folder.strewn(&["new", "first"]).refused(&["first.toml is there already"]);
     folder.strewn(&["new", "none/first"]).refused(&["cannot write none/first.toml"]);
     folder.strewn(&["new", "first", "--from", "fas9000"]).refused(&["fas2050"]);
+}
+
+#[test]
+fn every_template_is_listed_and_runs_as_it_is() {
+    let folder = Folder::new();
+    let list = folder.strewn(&["new", "--list"]).succeeded();
+    let lines: Vec<&str> = list.lines().collect();
+    assert_eq!(lines.len(), Template::ALL.len(), "{list}");
+    for (template, line) in Template::ALL.iter().zip(lines) {
+        let (name, compares) = line.split_once(' ').unwrap();
+        assert_eq!((name, compares.trim()), (template.name, template.compares));
+        assert!(line.len() <= 100, "{line}");
+
+        let printed = folder.strewn(&["new", "--from", name, "--out", "-"]);
+        match template.published(name) {
+            None => assert_eq!(printed.succeeded(), template.scenario(name)),
+            Some(_) => printed.refused(&["two files", "--out my-array.toml"]),
+        }
+        let said = folder.strewn(&["new", "--from", name, "--out", "mine.of"]).succeeded();
+        assert!(said.contains("Try it: strewn run mine.of --quick"), "{said}");
+        folder.strewn(&["new", "--from", name]).succeeded();
+        let text = folder.read(&format!("{name}.toml"));
+        assert!(text.contains(&format!("strewn run {name}.toml --quick")), "{text}");
+        assert_eq!(folder.read("mine.of"), template.scenario("mine"));
+        let published = template.published(name).map(|(file, text)| (folder.read(&file), text));
+        assert!(published.is_none_or(|(written, text)| written == text));
+
+        // What is said on standard error, such as a warning, would fail it.
+        let run = ["run", &format!("{name}.toml"), "--scale-down", "64", "--json"];
+        let results = Results::from_json(&folder.strewn(&run).succeeded()).unwrap();
+        assert_eq!(results.scenario, name);
+        assert!(results.arrays.iter().all(|array| !array.segments.is_empty()));
+        for file in ["mine.of", "mine.published.toml"] {
+            let _ = std::fs::remove_file(folder.path(file));
+        }
+    }
+}
+
+#[test]
+fn a_template_that_is_not_there_is_refused_with_the_nearest() {
+    let folder = Folder::new();
+    for (slip, meant) in
+        [("raid5", "raid-5"), ("ageing", "aging"), ("raid-level", "raid-levels"), ("bth", "both")]
+    {
+        let refused = folder.strewn(&["new", "--from", slip]);
+        refused.refused(&[&format!("invalid value '{slip}'")]);
+        let tip = refused.stderr.lines().find(|line| line.contains("tip:"));
+        assert!(tip.is_some_and(|tip| tip.contains(&format!("'{meant}'"))), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn nothing_is_overwritten_without_force() {
+    let folder = Folder::new();
+    folder.strewn(&["new"]).refused(&["NAME"]);
+    folder.strewn(&["new", "one", "--out", "two.toml"]).refused(&["--out"]);
+    folder.strewn(&["new", "--list", "--force"]).refused(&["--list"]);
+    folder.write("mine.published.toml", "my own");
+    let published = ["new", "mine", "--from", "published"];
+    folder.strewn(&published).refused(&["mine.published.toml is there already", "--force"]);
+    assert!(!folder.path("mine.toml").exists());
+    folder.write("mine.toml", "my own");
+    folder.strewn(&["new", "mine"]).refused(&["mine.toml is there already", "--force"]);
+    folder.strewn(&["new", "--out", "mine.toml"]).refused(&["mine.toml is there already"]);
+    assert_eq!((folder.read("mine.toml"), folder.read("mine.published.toml")), own());
+
+    let said = folder.strewn(&[&published[..], &["--force"]].concat()).succeeded();
+    assert!(said.contains("Written to mine.toml and mine.published.toml."), "{said}");
+    let text = folder.read("mine.toml");
+    assert!(text.contains("published = \"mine.published.toml\""), "{text}");
+}
+
+fn own() -> (String, String) {
+    ("my own".to_owned(), "my own".to_owned())
+}
+
+/// The constants of the published experiment are those of the shipped scenario, and what is fitted too.
+#[test]
+fn the_published_template_is_the_shipped_experiment() {
+    let folder = Folder::new();
+    folder.strewn(&["new", "--from", "published"]).succeeded();
+    let new = Scenario::load(folder.path("published.toml")).unwrap();
+    let shipped = format!("{PROJECT}/scenarios/making-sense-of-wafl-4.toml");
+    let shipped = Scenario::load(shipped).unwrap();
+    assert_eq!(new.arrays, shipped.arrays);
+    assert_eq!(new.workloads, shipped.workloads);
+    assert_eq!((new.segments, new.segment_ns), (shipped.segments, shipped.segment_ns));
+}
+
+/// With `STREWN_WRITE_DOCS=1` it writes the table.
+#[test]
+fn the_table_of_templates_in_the_documents_is_current() {
+    let path = format!("{PROJECT}/docs/scenarios.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let row = |one: &Template| format!("| `{}` | {} |\n", one.name, one.compares);
+    let rows: String = Template::ALL.iter().map(row).collect();
+    let [begin, end] = ["<!-- templates -->\n", "<!-- end of templates -->"];
+    let (before, rest) = text.split_once(begin).unwrap();
+    let (_, after) = rest.split_once(end).unwrap();
+    let current = format!("{before}{begin}| template | |\n|---|---|\n{rows}{end}{after}");
+    if std::env::var_os("STREWN_WRITE_DOCS").is_some() {
+        std::fs::write(&path, current).unwrap();
+    } else {
+        let help = "STREWN_WRITE_DOCS=1 cargo test --test command -- new::the_table";
+        assert!(text == current, "docs/scenarios.md is not current: {help}");
+    }
 }
 
 /// The controllers that ship are those of the shipped scenario, to the last digit.

@@ -151,7 +151,7 @@ fn written(value: SettingValue) -> Value {
 /// The scenario of `strewn new`: a write-anywhere array beside one that updates in place.
 impl Default for Scenario {
     fn default() -> Self {
-        let text = Template::Both.scenario("default");
+        let text = Template::BOTH.scenario("default");
         // A test reads every template.
         Self::parse(&text, NO_FILE).unwrap_or_else(|error| unreachable!("{error}"))
     }

@@ -19,7 +19,7 @@ use strewn_spindle::{Profile, ProfileError};
 /// use std::path::PathBuf;
 /// use strewn_scenario::{Scenario, Template};
 ///
-/// let text = Template::Fas2050.scenario("mine");
+/// let text = Template::named("fas2050").expect("it ships").scenario("mine");
 /// let set = [("spindle".to_owned(), "drive.toml".to_owned())];
 /// # let profile = include_str!("../../spindle/profiles/seagate-cheetah-15k5-st3146855fc.toml").to_owned();
 /// let files = BTreeMap::from([(PathBuf::from("drive.toml"), profile)]);

@@ -80,7 +80,7 @@
 //! [`Scenario::scaled_down`] makes a scenario that runs in a fraction of the time.
 //!
 //! Code may set any field. [`Scenario::check`] checks what came of it, as a run does first, and [`Scenario::to_toml`]
-//! writes it as a file with every setting. [`Default`] is the scenario of [`Template::Both`], and serde reads and
+//! writes it as a file with every setting. [`Default`] is the scenario of [`Template::BOTH`], and serde reads and
 //! writes scenarios as the tables of their files, checked.
 
 #![forbid(unsafe_code)]

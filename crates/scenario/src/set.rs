@@ -170,7 +170,7 @@ impl Scenario {
     /// ```
     /// use strewn_scenario::{Scenario, Template};
     ///
-    /// let text = Template::Fas2050.scenario("mine");
+    /// let text = Template::named("fas2050").expect("it ships").scenario("mine");
     /// let scenario = Scenario::parse(&text, "mine.toml")?;
     /// let slow = [("buffer_cache".to_owned(), Some("64 MiB".to_owned()))];
     /// let text = scenario.edited(&text, &slow)?;

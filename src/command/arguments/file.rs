@@ -7,33 +7,15 @@ use strewn::scenario::{Bytes, Nanoseconds};
 
 use super::output::PictureArguments;
 use super::values::{jobs, seed, whole_number};
-use super::with_examples;
 
 /// Headings of the flags.
 const REQUESTS: &str = "Requests and drive";
 const LISTS: &str = "Trees and lists";
 const OVER_TIME: &str = "Over time";
 
-const FILE_EXAMPLES: &str = "\
-Examples:
-  strewn file /var/lib/libvirt/images/*.qcow2
-  strewn file database.ibd --read 1MiB --sequential --on nearline-7200-16tb
-  strewn file /srv --top 20 --nice
-  strewn file vm.raw --json > before.json && btrfs filesystem defragment vm.raw && strewn file vm.raw --compare before.json
-  strewn file vm.raw --predict \"2 GiB of 8 KiB random writes\"
-  strewn file vm.raw --every \"1 h\" --append history.csv";
-
-const FILE_EXIT_CODES: &str = "\
-Exit codes:
-  0    everything was looked at
-  1    some of it was not, as said on standard error; or a file could not be written
-  2    bad input, nothing written
-  130  stopped by Ctrl-C, SIGTERM or SIGHUP: what was looked at is printed and written";
-
 /// `strewn file`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = with_examples(FILE_EXAMPLES, FILE_EXIT_CODES),
     group = ArgGroup::new("requests").args(["read", "write", "access_spec", "fio_job"]),
     group = ArgGroup::new("given").args(["paths", "from"]).required(true).multiple(true)
 )]
@@ -41,41 +23,56 @@ pub(crate) struct FileArguments {
     /// Files, and directories to be searched for files
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Take extents from a saved list, or - for standard input, instead of the file system: CSV as --save-extents
-    /// writes it, or the output of filefrag -v, xfs_bmap -vp or zdb -ddddd. May be repeated
+    /// Take extents from a saved list, or - for standard input
+    ///
+    /// May be repeated. Instead of the file system: CSV as --save-extents writes it, or the output of filefrag -v,
+    /// xfs_bmap -vp or zdb -ddddd.
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Vec<PathBuf>,
-    /// Also write the extents of all files listed to this CSV file, so that --from reads them on another machine
-    #[arg(long, value_name = "FILE")]
+    /// Also write the extents of all files listed to this CSV file
+    ///
+    /// --from reads them on another machine.
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(crate) save_extents: Option<PathBuf>,
     /// Print the files as a JSON array instead of a table
     #[arg(long, conflicts_with = "csv")]
     pub(crate) json: bool,
     /// Print the files as CSV instead of a table
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(crate) csv: bool,
-    /// Write files.json, files.csv, the map and report.html to this directory
+    /// Write report.html, the map and the tables to this directory
+    ///
+    /// The tables are files.json and files.csv.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write even if DIR is not empty: the report in it is replaced, other files stay
-    #[arg(long, requires = "out")]
+    /// Write even if DIR is not empty
+    ///
+    /// The report in it is replaced, other files stay.
+    #[arg(long, hide_short_help = true, requires = "out")]
     pub(crate) force: bool,
-    /// Also print what changed since an earlier look, which --json wrote
+    /// Also print what changed since an earlier --json
     #[arg(long, value_name = "BEFORE.json", conflicts_with_all = ["json", "csv"])]
     pub(crate) compare: Option<PathBuf>,
-    /// Also measure the free space of the file systems, where the next writes will lie. Takes root on
-    /// btrfs and ext4, and the file system's tools for ext4 and XFS
+    /// Also measure the free space, where the next writes will lie
+    ///
+    /// Takes root on btrfs and ext4, and the file system's tools for ext4 and XFS.
     #[arg(long)]
     pub(crate) free_space: bool,
-    /// Look inside disk images that name other files (a backing file, a VMDK's extents) too. qemu-img opens whatever
-    /// they name: only for images you trust. Those that name none are always looked into
-    #[arg(long)]
+    /// Look inside disk images that name other files too
+    ///
+    /// A backing file, or a VMDK's extents. qemu-img opens whatever they name: only for images you trust. Those that
+    /// name none are always looked into.
+    #[arg(long, hide_short_help = true)]
     pub(crate) inside: bool,
-    /// First have the kernel write out what is in memory, so that every byte has its place
-    #[arg(long)]
+    /// First have the kernel write out what is in memory
+    ///
+    /// Every byte has its place then.
+    #[arg(long, hide_short_help = true)]
     pub(crate) sync: bool,
 
-    /// Reads of this size at random places, instead of the File Server access specification
+    /// Reads of this size at random places [default: file-server]
+    ///
+    /// Without it, and without other requests, they are those of the File Server access specification.
     #[arg(long, value_name = "SIZE", value_parser = size, help_heading = REQUESTS)]
     pub(crate) read: Option<Bytes>,
     /// Writes of this size at random places, in place
@@ -85,46 +82,62 @@ pub(crate) struct FileArguments {
     #[arg(long, help_heading = REQUESTS)]
     pub(crate) sequential: bool,
     /// An access specification from an Iometer configuration (.icf)
-    #[arg(long, value_name = "FILE[:NAME]", help_heading = REQUESTS)]
+    #[arg(long, hide_short_help = true, value_name = "FILE[:NAME]", help_heading = REQUESTS)]
     pub(crate) access_spec: Option<String>,
     /// A job of a fio job file
-    #[arg(long, value_name = "FILE[:JOB]", help_heading = REQUESTS)]
+    #[arg(long, hide_short_help = true, value_name = "FILE[:JOB]", help_heading = REQUESTS)]
     pub(crate) fio_job: Option<String>,
-    /// Requests outstanding [default: what the file of the requests says, or 16, or 1 if sequential]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = outstanding, help_heading = REQUESTS)]
+    /// Requests outstanding
+    ///
+    /// [default: what the file of the requests says, or 16, or 1 if sequential]
+    #[arg(long, hide_short_help = true,
+          value_name = "N", allow_negative_numbers = true, value_parser = outstanding, help_heading = REQUESTS)]
     pub(crate) outstanding: Option<u32>,
-    /// The drive to simulate: the name of a shipped profile or its TOML file, or an array of a scenario,
-    /// SCENARIO[:ARRAY] [default: nearline-7200-16tb]
+    /// The drive to simulate [default: nearline-7200-16tb]
+    ///
+    /// The name of a shipped profile or its TOML file, or an array of a scenario, SCENARIO[:ARRAY].
     #[arg(long, value_name = "DRIVE", help_heading = REQUESTS)]
     pub(crate) on: Option<String>,
-    /// The largest command [default: max_sectors_kb of the device's queue, or 1280KiB]. Of a program's own memory,
-    /// Linux may make no more than max_segments pages a command
-    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = REQUESTS)]
+    /// The largest command
+    ///
+    /// [default: max_sectors_kb of the device's queue, or 1280KiB]. Of a program's own memory, Linux may make no more
+    /// than max_segments pages a command.
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = size, help_heading = REQUESTS)]
     pub(crate) max_command: Option<Bytes>,
     /// Seed of the requests
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = seed,
+    #[arg(long, hide_short_help = true,
+          value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = seed,
           help_heading = REQUESTS)]
     pub(crate) seed: u64,
 
-    /// Files to list, those first that lose most; the others are in the totals
+    /// Files to list, those first that lose most
+    ///
+    /// The others are in the totals.
     #[arg(long, value_name = "N", default_value = "20", allow_negative_numbers = true, value_parser = top,
           help_heading = LISTS)]
     pub(crate) top: u32,
     /// What comes first
-    #[arg(long, value_enum, value_name = "FIGURE", default_value_t, help_heading = LISTS)]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "FIGURE", default_value_t, help_heading = LISTS)]
     pub(crate) sort: Sort,
     /// Stay on the file systems of the directories given
-    #[arg(short = 'x', long, help_heading = LISTS)]
+    #[arg(short = 'x', long, hide_short_help = true, help_heading = LISTS)]
     pub(crate) one_file_system: bool,
-    /// Be at work for at most this share of the time, in percent, with one thread
+    /// Be at work for at most this share of the time
+    ///
+    /// The share is in percent. There is one thread.
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, require_equals = true, default_missing_value = "25",
           value_parser = percent_of_time, conflicts_with = "jobs", help_heading = LISTS)]
     pub(crate) nice: Option<u32>,
-    /// Number of threads; the figures do not depend on it [default: one per core]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs, help_heading = LISTS)]
+    /// Number of threads [default: one per core]
+    ///
+    /// The figures do not depend on it.
+    #[arg(long, hide_short_help = true,
+          value_name = "N", allow_negative_numbers = true, value_parser = jobs, help_heading = LISTS)]
     pub(crate) jobs: Option<usize>,
 
-    /// Predict the layout after writes, such as "2 GiB of 8 KiB random writes", by the rules of the file system
+    /// Predict the layout after these writes
+    ///
+    /// By the rules of the file system, such as "2 GiB of 8 KiB random writes".
     #[arg(long, value_name = "WRITES", help_heading = OVER_TIME)]
     pub(crate) predict: Option<String>,
     /// Look again and again, this far apart, until stopped
@@ -132,10 +145,13 @@ pub(crate) struct FileArguments {
           conflicts_with_all = ["json", "csv", "compare", "out", "save_extents"])]
     pub(crate) every: Option<Nanoseconds>,
     /// With --every, the number of looks
-    #[arg(long, value_name = "N", requires = "every", allow_negative_numbers = true, value_parser = times,
+    #[arg(long, hide_short_help = true,
+          value_name = "N", requires = "every", allow_negative_numbers = true, value_parser = times,
           help_heading = OVER_TIME)]
     pub(crate) times: Option<u32>,
-    /// Append the figures with the time to this CSV file, and draw the chart of all it holds beside it (.svg)
+    /// Append the figures with the time to this CSV file
+    ///
+    /// The chart of all it holds is drawn beside it (.svg).
     #[arg(long, value_name = "HISTORY.csv", help_heading = OVER_TIME)]
     pub(crate) append: Option<PathBuf>,
     #[command(flatten)]

@@ -2,6 +2,7 @@
 
 #[cfg(target_os = "linux")]
 mod file;
+mod help;
 mod output;
 mod playground;
 mod results;
@@ -15,7 +16,9 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use strewn::scenario::Template;
 
 #[cfg(target_os = "linux")]
 pub(crate) use file::{FileArguments, Sort};
@@ -27,75 +30,29 @@ pub(crate) use spindle::SpindleArguments;
 pub(crate) use sweep::{StudyArguments, SweepArguments, SweepPointArguments, SweepWorkArguments};
 pub(crate) use values::{MOST_SEGMENTS, seed, segments, whole_number};
 
-use values::{bench_seconds, jobs};
+use values::{bench_seconds, jobs, template};
 
 #[cfg(unix)]
 use super::array::ArrayArguments;
 
-const EXAMPLES: &str = "\
-Examples:
-  strewn run scenarios/making-sense-of-wafl-4.toml --quick
-  strewn run scenarios/making-sense-of-wafl-4.toml --out results    (then open results/report.html)";
-
-const NEW_EXAMPLES: &str = "\
-Examples:
-  strewn new my-array && strewn run my-array.toml --quick
-  strewn new my-filer --from fas2050";
-
-const CALIBRATE_EXAMPLES: &str = "\
-Example: strewn calibrate scenarios/making-sense-of-wafl-4.toml --dry-run";
-
-const SENSITIVITY_EXAMPLES: &str = "\
-Example: strewn sensitivity scenarios/making-sense-of-wafl-4.toml --quick";
-
-const BENCH_EXAMPLES: &str = "\
-Examples:
-  strewn bench scenarios/making-sense-of-wafl-4.toml
-  strewn bench scenarios/making-sense-of-wafl-4.toml --array FAS2050 --seconds 20 --json";
-
-pub(crate) fn with_examples(examples: &str, exit_codes: &str) -> String {
-    format!("{examples}\n\n{exit_codes}")
-}
-
-pub(crate) const EXIT_CODES: &str = "\
-Exit codes:
-  0    done
-  1    failed: an operational law violated, a simulation stuck, a file that could not be written
-  2    bad input, nothing written: an invalid scenario or flag, an output directory that is not
-       empty, too little memory
-  3    failures exceeded an array's parity: its complete segments are printed and written, marked as
-       partial, with the data lost
-  130  stopped by Ctrl-C, SIGTERM or SIGHUP: complete segments are printed and written, marked as
-       partial; a second signal ends the program at once";
-
-const BENCH_EXIT_CODES: &str = "\
-Exit codes:
-  0    done
-  1    failed
-  2    bad input: an invalid scenario or flag, too little memory
-  130  stopped by Ctrl-C, SIGTERM or SIGHUP
-
-Run nothing else meanwhile: programs on other cores slow memory down.";
-
-const SCHEMA_HELP: &str = "\
-Example: strewn schema > scenario.schema.json, and as the first line of a scenario
-  #:schema scenario.schema.json
-for editors with Even Better TOML or taplo.";
-
-const COMPLETIONS_HELP: &str = "\
-Example: strewn completions bash > ~/.local/share/bash-completion/completions/strewn";
-
-const MAN_HELP: &str = "\
-Example: strewn man > ~/.local/share/man/man1/strewn.1";
-
-/// Studies how copy-on-write layouts fragment: runs workloads on simulated and real write-anywhere and in-place arrays.
+/// Studies how copy-on-write layouts fragment
+///
+/// Runs workloads on simulated and real write-anywhere and in-place arrays.
 #[derive(Debug, Parser)]
-#[command(version, after_help = with_examples(EXAMPLES, EXIT_CODES), arg_required_else_help = true)]
+#[command(version, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) action: Action,
-    /// When to colour messages; auto: on a terminal, unless NO_COLOR is set
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    /// When to colour messages
+    ///
+    /// auto: on a terminal, unless NO_COLOR is set.
+    #[arg(
+        long,
+        hide_short_help = true,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto"
+    )]
     pub(crate) color: ColorChoice,
 }
 
@@ -106,11 +63,13 @@ pub(crate) enum Action {
     Run(RunArguments),
     /// Write a commented scenario that runs
     New(NewArguments),
-    /// Fit a scenario's fitted parameters to its published figures, and write them into its file
+    /// Fit parameters to published figures, and write them into the scenario
     Calibrate(CalibrateArguments),
-    /// Measure how far predictions move with seeds, fitted rows and constants that nobody published
+    /// Measure how far predictions move with what is uncertain
+    ///
+    /// Seeds, fitted rows and constants that nobody published are uncertain.
     Sensitivity(SensitivityArguments),
-    /// Estimate what a scenario costs to run: speed, memory, and where the time goes
+    /// Estimate what a scenario costs to run: time and memory
     Bench(BenchArguments),
     /// Write a page that runs scenarios in a browser
     Playground(PlaygroundArguments),
@@ -120,11 +79,15 @@ pub(crate) enum Action {
     Compare(CompareArguments),
     /// Say of what documents claim whether runs reproduce it
     Claims(ClaimsArguments),
-    /// Run a study: a scenario many times, with other settings and seeds, into one table and report
+    /// Run a study: a scenario with many settings and seeds
+    ///
+    /// The figures of all runs go into one table and one report.
     Sweep(SweepArguments),
     /// Run a study that ships, and write its page
     Study(StudyArguments),
-    /// Run some of the runs that `strewn sweep` has planned, as a task of a cluster
+    /// Run some of the runs of a sweep, as a task of a cluster
+    ///
+    /// Those that `strewn sweep --plan`, --slurm or --kubernetes has planned.
     SweepPoint(SweepPointArguments),
     /// Look at real files: how strewn they are, and what it costs
     #[cfg(target_os = "linux")]
@@ -135,13 +98,10 @@ pub(crate) enum Action {
     #[cfg(unix)]
     Array(ArrayArguments),
     /// Print the JSON schema of scenarios, for editors
-    #[command(after_help = SCHEMA_HELP)]
     Schema(SchemaArguments),
     /// Print shell completions
-    #[command(after_help = COMPLETIONS_HELP)]
     Completions(CompletionsArguments),
     /// Print the manual page
-    #[command(after_help = MAN_HELP)]
     Man,
 }
 
@@ -162,34 +122,36 @@ pub(crate) struct CompletionsArguments {
 
 /// `strewn new`.
 #[derive(Debug, Args)]
-#[command(after_help = NEW_EXAMPLES)]
 pub(crate) struct NewArguments {
     /// Name of the scenario, which is written to NAME.toml
-    pub(crate) name: PathBuf,
-    /// What it is made from
-    #[arg(long, value_enum, value_name = "PRESET", default_value_t)]
-    pub(crate) from: Preset,
-}
-
-/// What a new scenario is made from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(crate) enum Preset {
-    /// Both arrays, side by side
-    #[default]
-    Both,
-    /// A write-anywhere array: NetApp's FAS2050
-    Fas2050,
-    /// An array that updates in place: HP's EVA4400
-    Eva4400,
+    #[arg(required_unless_present_any = ["from", "out", "list"])]
+    pub(crate) name: Option<PathBuf>,
+    /// What to start from [default: both]
+    #[arg(long, value_name = "TEMPLATE", value_parser = template())]
+    pub(crate) from: Option<&'static Template>,
+    /// Write to this file, or - for standard output
+    ///
+    /// [default: NAME.toml, or TEMPLATE.toml without a name]. The template published writes a second file beside it.
+    #[arg(long, value_name = "FILE", conflicts_with = "name")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace files that are there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// List what there is to start from, and what each compares; write nothing
+    #[arg(long, exclusive = true)]
+    pub(crate) list: bool,
 }
 
 /// `strewn calibrate`.
 #[derive(Debug, Args)]
-#[command(after_help = with_examples(CALIBRATE_EXAMPLES, EXIT_CODES))]
 pub(crate) struct CalibrateArguments {
-    /// The scenario: a TOML file with [array.fitted] tables and published figures
+    /// The scenario: a TOML file
+    ///
+    /// It has [array.fitted] tables and published figures.
     pub(crate) scenario: PathBuf,
-    /// Number of threads; the fit does not depend on it [default: one per core]
+    /// Number of threads [default: one per core]
+    ///
+    /// The fit does not depend on it.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(crate) jobs: Option<usize>,
     /// Print the fit, and leave the scenario's file unchanged
@@ -199,14 +161,17 @@ pub(crate) struct CalibrateArguments {
 
 /// `strewn sensitivity`.
 #[derive(Debug, Args)]
-#[command(after_help = with_examples(SENSITIVITY_EXAMPLES, EXIT_CODES))]
 pub(crate) struct SensitivityArguments {
-    /// The scenario: a TOML file with [array.fitted] and [[unknown]] tables and published figures
+    /// The scenario: a TOML file
+    ///
+    /// It has [array.fitted] and [[unknown]] tables and published figures.
     pub(crate) scenario: PathBuf,
     /// Measure at an eighth of full scale: minutes instead of an hour or two
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Number of threads; the figures do not depend on it [default: one per core]
+    /// Number of threads [default: one per core]
+    ///
+    /// The figures do not depend on it.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(crate) jobs: Option<usize>,
     /// Print the table, and leave the file beside the scenario unchanged
@@ -216,11 +181,14 @@ pub(crate) struct SensitivityArguments {
 
 /// `strewn bench`.
 #[derive(Debug, Args)]
-#[command(after_help = with_examples(BENCH_EXAMPLES, BENCH_EXIT_CODES))]
 pub(crate) struct BenchArguments {
-    /// The scenario: a TOML file, or - for standard input. Shipped scenarios are in scenarios/
+    /// The scenario: a TOML file, or - for standard input
+    ///
+    /// Shipped scenarios are in scenarios/.
     pub(crate) scenario: PathBuf,
-    /// Measure only the array of this name; may be repeated [default: every array, one after another]
+    /// Measure only the array of this name; may be repeated
+    ///
+    /// [default: every array, one after another]
     #[arg(long, value_name = "NAME")]
     pub(crate) array: Vec<String>,
     /// Seconds of wall time to simulate each array, 0.1 to 3600
@@ -235,11 +203,15 @@ pub(crate) struct BenchArguments {
     pub(crate) json: bool,
 }
 
+/// Returns the definition of the command line, with its help.
+pub(crate) fn command() -> clap::Command {
+    help::with_help(Arguments::command())
+}
+
 /// Parses the command line, which begins with the program's name.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     let words: Vec<OsString> = words.into_iter().collect();
-    let command = Arguments::command().color(color_among(&words));
-    let matches = command.try_get_matches_from(words);
+    let matches = command().color(color_among(&words)).try_get_matches_from(words);
     matches.and_then(|matches| Arguments::from_arg_matches(&matches)).map_err(suggest_run)
 }
 

@@ -14,7 +14,8 @@ const PNG_HELP: &str = if cfg!(feature = "png") {
 } else {
     "Also write each chart as PNG; not in this build, which lacks --features png"
 };
-const FORMAT_HELP: &str = if cfg!(feature = "parquet") {
+const FORMAT_HELP: &str = "Format of the table of all segments";
+const LONG_FORMAT_HELP: &str = if cfg!(feature = "parquet") {
     "Format of the table of all segments: segments.csv, segments.md or segments.parquet [default: csv; of a report, as in DIR]"
 } else {
     "Format of the table of all segments: segments.csv or segments.md; segments.parquet is not in this build, which lacks --features parquet"
@@ -23,14 +24,17 @@ const FORMAT_HELP: &str = if cfg!(feature = "parquet") {
 /// How charts are drawn.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PictureArguments {
-    /// Size of charts in pixels of 1/96 inch, from 480x320 to 8000x8000. Bar charts and the map grow with their rows
-    /// [default: 960x560]
-    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = chart_size)]
+    /// Size of charts in pixels of 1/96 inch [default: 960x560]
+    ///
+    /// From 480x320 to 8000x8000. Bar charts and the map grow with their rows.
+    #[arg(long, hide_short_help = true, value_name = "WIDTHxHEIGHT", value_parser = chart_size)]
     chart_size: Option<ChartSize>,
-    /// Colours of the charts; report.html contains both themes [default: light]
-    #[arg(long, value_enum)]
+    /// Colours of the charts [default: light]
+    ///
+    /// report.html contains both themes.
+    #[arg(long, hide_short_help = true, value_enum)]
     theme: Option<ThemeArgument>,
-    #[arg(long, help = PNG_HELP)]
+    #[arg(long, hide_short_help = true, help = PNG_HELP)]
     pub(crate) png: bool,
 }
 
@@ -78,12 +82,13 @@ enum ThemeArgument {
 /// The format of the table of all segments.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TableArguments {
-    #[arg(long, value_enum, help = FORMAT_HELP)]
+    #[arg(long, hide_short_help = true, value_enum, help = FORMAT_HELP, long_help = LONG_FORMAT_HELP)]
     pub(crate) format: Option<TableFormat>,
-    /// Columns of that table beside array and segment, by their names in segments.csv or as figures, such as
-    /// iops,layout_score [default: all]. `strewn report --list-columns` lists them. "all" leaves none out of the tables
-    /// that are printed, whatever their width
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', value_parser = column)]
+    /// Columns of that table beside array and segment [default: all]
+    ///
+    /// By their names in segments.csv or as figures, such as iops,layout_score. `strewn report --list-columns` lists
+    /// them. "all" leaves none out of the tables that are printed, whatever their width.
+    #[arg(long, hide_short_help = true, value_name = "NAME,...", value_delimiter = ',', value_parser = column)]
     columns: Vec<ChosenColumn>,
 }
 

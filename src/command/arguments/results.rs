@@ -5,42 +5,24 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output::{PictureArguments, TableArguments};
-use super::with_examples;
 
-const REPORT_EXAMPLES: &str = "\
-Examples:
-  strewn report results
-  strewn report results --png --chart-size 1600x900 --theme dark
-  strewn report results --format md --columns iops,p99_ms,layout_score";
-
-const COMPARE_EXAMPLES: &str = "\
-Examples:
-  strewn compare results other-results
-  strewn compare seed-1 seed-2 seed-3 --out comparison";
-
-const CLAIMS_EXAMPLES: &str = "\
-Examples:
-  for name in $(strewn claims --list); do strewn run scenarios/$name.toml --out results/$name; done
-  strewn claims results/* > claims.md";
-
-const REPORT_EXIT_CODES: &str = "\
-Exit codes:
-  0    done
-  1    failed: a file could not be written
-  2    bad input, nothing written: missing or unreadable results, runs without a common array, an
-       output directory that is not empty";
-
-/// `strewn report`.
+/// `strewn report`. How charts and tables look is what it is for, so `-h` shows those flags here.
 #[derive(Debug, Args)]
-#[command(after_help = with_examples(REPORT_EXAMPLES, REPORT_EXIT_CODES))]
+#[command(mut_args(|arg| arg.hide_short_help(false)))]
 pub(crate) struct ReportArguments {
-    /// A directory that `strewn run --out` wrote: its results.json, and its map.json and scenario.toml if it has them
+    /// A directory that `strewn run --out` wrote
+    ///
+    /// Its results.json, and its map.json and scenario.toml if it has them.
     #[arg(value_name = "DIR", required_unless_present = "list_columns")]
     pub(crate) results: Option<PathBuf>,
-    /// Print the columns of the table of segments as Markdown, with their meaning, and nothing else
+    /// Print the columns of the table of segments, and nothing else
+    ///
+    /// As Markdown, with their meaning.
     #[arg(long, exclusive = true)]
     pub(crate) list_columns: bool,
-    /// Write to this directory instead of replacing report.html, the table of segments and charts in DIR
+    /// Write to this directory instead of DIR
+    ///
+    /// Without it, report.html, the table of segments and the charts in DIR are replaced.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Write even if the directory of --out is not empty
@@ -54,16 +36,18 @@ pub(crate) struct ReportArguments {
 
 /// `strewn compare`.
 #[derive(Debug, Args)]
-#[command(after_help = with_examples(COMPARE_EXAMPLES, REPORT_EXIT_CODES))]
 pub(crate) struct CompareArguments {
-    /// Directories that `strewn run --out` or `strewn array run --out` wrote, or results.json files. The first is the
-    /// baseline
+    /// Directories of results, or results.json files; the first is the baseline
+    ///
+    /// `strewn run --out` and `strewn array run --out` write them.
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     pub(crate) runs: Vec<PathBuf>,
     /// Write comparison.json, comparison.csv and charts to this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write even if DIR is not empty: the comparison in it is replaced, other files stay
+    /// Write even if DIR is not empty
+    ///
+    /// The comparison in it is replaced, other files stay.
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
     /// Print comparison.json instead of tables
@@ -75,13 +59,15 @@ pub(crate) struct CompareArguments {
 
 /// `strewn claims`.
 #[derive(Debug, Args)]
-#[command(after_help = with_examples(CLAIMS_EXAMPLES, REPORT_EXIT_CODES))]
 pub(crate) struct ClaimsArguments {
-    /// Directories that `strewn run --out` wrote, or results.json files, one of each scenario; of claims, those about
-    /// these runs are printed [default: all claims, without results]
+    /// Directories that `strewn run --out` wrote, or results.json files
+    ///
+    /// One of each scenario. Of claims, those about these runs are printed [default: all claims, without results]
     #[arg(value_name = "RUN")]
     pub(crate) runs: Vec<PathBuf>,
-    /// A file of claims of your own, instead of those of the five documents (docs/claims.toml)
+    /// A file of claims of your own
+    ///
+    /// Instead of those of the five documents (docs/claims.toml).
     #[arg(long, value_name = "FILE")]
     pub(crate) claims: Option<PathBuf>,
     /// Print the names of the scenarios whose results are needed, and nothing else

@@ -8,101 +8,120 @@ use strewn::scenario::Until;
 
 use super::output::{PictureArguments, TableArguments};
 use super::values::{jobs, replicates, scale_down, seed, segments, setting, speed_up, until};
-use super::{EXIT_CODES, with_examples};
 
 /// Heading of the flags that take a workload from a file.
 const LOADS: &str = "Workloads from Iometer, fio and traces";
 
-const RUN_EXAMPLES: &str = "\
-Examples:
-  strewn run scenarios/making-sense-of-wafl-4.toml --out results
-  strewn run scenarios/making-sense-of-wafl-4.toml --quick --replicates 8
-  strewn run scenarios/rebuild.toml --quick --segments 5
-  strewn run scenarios/rebuild.toml --save saved    (and, once it was stopped)    strewn run --resume saved --out results
-  strewn run scenarios/making-sense-of-wafl-4.toml --quick --json | jq '.arrays[].segments[].iops'
-  strewn run scenarios/making-sense-of-wafl-4.toml --quick --set policy=first-fit
-  sed 's/^seed = 1$/seed = 2/' my.toml | strewn run -
-  strewn run scenarios/making-sense-of-wafl-4.toml --access-spec iometer.icf:'4 KiB reads'
-  strewn run scenarios/making-sense-of-wafl-4.toml --trace disk0.csv.gz --wrap";
-
 /// `strewn run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = with_examples(RUN_EXAMPLES, EXIT_CODES),
     group = ArgGroup::new("load").args(["access_spec", "fio_job", "trace"])
 )]
 pub(crate) struct RunArguments {
-    /// The scenario: a TOML file, or - for standard input. Shipped scenarios are in scenarios/
+    /// The scenario: a TOML file, or - for standard input
+    ///
+    /// Shipped scenarios are in scenarios/.
     #[arg(required_unless_present = "resume")]
     pub(crate) scenario: Option<PathBuf>,
-    /// Write results.json, segments.csv, map.json, report.html, charts and a copy of the scenario to this directory
+    /// Write report.html, results.json, segments.csv and charts to this directory
+    ///
+    /// map.json and a copy of the scenario go there too.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write even if DIR is not empty: results in it are replaced, other files stay
+    /// Write even if DIR is not empty
+    ///
+    /// Results in it are replaced, other files stay.
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
     /// Print results.json instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Run at one eighth of full scale, which takes seconds; the results are marked as scaled. Not for fio jobs and
-    /// traces
+    /// Run at one eighth of full scale, which takes seconds
+    ///
+    /// The results are marked as scaled. Not for fio jobs and traces.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Run at 1/N of full scale, as --quick does with 8; the figures stray farther from those of full scale as N grows
+    /// Run at 1/N of full scale
+    ///
+    /// As --quick does with 8. The figures stray farther from those of full scale as N grows.
     #[arg(long, value_name = "N", conflicts_with = "quick", allow_negative_numbers = true, value_parser = scale_down)]
     pub(crate) scale_down: Option<u32>,
-    /// Change a setting of the scenario: a name as --explain lists it, or its end if that is unique, and a value. May
-    /// be repeated
+    /// Change a setting of the scenario; may be repeated
+    ///
+    /// The name is one that --explain lists, or its end if that is unique.
     #[arg(long, value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
-    /// Save the run in this directory after each segment and when it is stopped, so that --resume can go on with it
+    /// Save the run in this directory, so that --resume can go on with it
+    ///
+    /// It is saved after each segment, and when it is stopped.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["load", "also", "record_iolog", "explain"])]
     pub(crate) save: Option<PathBuf>,
-    /// Go on with the run that is saved in this directory, and go on saving it. The scenario and what changes it come
-    /// from there; results are those of a run that was never stopped
+    /// Go on with the run that is saved in this directory
+    ///
+    /// It goes on being saved there. The scenario and what changes it come from there; results are those of a run that
+    /// was never stopped.
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "scenario", "save", "set", "seed", "segments", "until", "quick", "scale_down", "load",
         "trace_format", "speedup", "closed_loop_trace", "wrap", "hold_back", "trace_device",
         "also", "record_iolog", "explain"
     ])]
     pub(crate) resume: Option<PathBuf>,
-    /// Print every setting of the scenario with its default, and run nothing
+    /// Print every setting of the scenario with its value, and run nothing
     #[arg(long, conflicts_with_all = ["load", "out", "json", "quick", "scale_down", "record_iolog"])]
     pub(crate) explain: bool,
     /// Seed of all random choices, instead of the scenario's
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     pub(crate) seed: Option<u64>,
-    /// Run N times, with the seed and the ones that follow it, to put a band around every predicted figure; figures are
-    /// those of the first run. --also and --record-iolog are about that run alone
+    /// Run with N seeds, and put a band around every predicted figure
+    ///
+    /// The seeds are the scenario's and the ones that follow it. Figures are those of the first run; --also and
+    /// --record-iolog are about that run alone.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = replicates,
           conflicts_with_all = ["save", "resume", "explain"])]
     pub(crate) replicates: Option<u32>,
-    /// Number of segments, instead of the scenario's; it may exceed the published number
+    /// Number of segments, instead of the scenario's
+    ///
+    /// It may exceed the published number.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = segments)]
     pub(crate) segments: Option<u32>,
-    /// Run each array until it is known: "rewritten 100 %" (hosts have written as much as the file has, also in
-    /// multiples) or "steady" (the IOPS of the last eight segments or more have no trend); at most --segments, 1000
-    /// unless given
+    /// Run each array until it is known: "rewritten 100 %" or "steady"
+    ///
+    /// Rewritten: hosts have written as much as the file has, also in multiples. Steady: the IOPS of the last eight
+    /// segments or more have no trend. At most --segments, 1000 unless given.
     #[arg(long, value_name = "GOAL", value_parser = until)]
     pub(crate) until: Option<Until>,
-    /// Number of threads; the results do not depend on it [default: one per core]
+    /// Number of threads [default: one per core]
+    ///
+    /// The results do not depend on it.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(crate) jobs: Option<usize>,
     #[command(flatten)]
     pub(crate) load: LoadArguments,
-    /// Also write the results in the format of another tool: fio.json, as fio --output-format=json writes it, with a
-    /// job per segment; or results.csv, as Iometer writes it, with a test per segment
-    #[arg(long, value_enum, value_name = "TOOL", value_delimiter = ',', requires = "out")]
+    /// Also write the results in the format of another tool
+    ///
+    /// fio.json, as fio --output-format=json writes it, with a job per segment; or results.csv, as Iometer writes it,
+    /// with a test per segment.
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_enum,
+        value_name = "TOOL",
+        value_delimiter = ',',
+        requires = "out"
+    )]
     pub(crate) also: Vec<Shape>,
     /// Print what was found and a line for each array, and no tables
     #[arg(long, conflicts_with_all = ["json", "quiet"])]
     pub(crate) brief: bool,
-    /// Print nothing but errors; the results are in --out
-    #[arg(long, requires = "out", conflicts_with = "json")]
+    /// Print nothing but errors
+    ///
+    /// The results are in --out.
+    #[arg(long, hide_short_help = true, requires = "out", conflicts_with = "json")]
     pub(crate) quiet: bool,
-    /// Log every host operation to this file as a fio iolog. With several arrays there is a file per array, with the
-    /// array's name before the extension
-    #[arg(long, value_name = "FILE")]
+    /// Log every host operation to this file as a fio iolog
+    ///
+    /// With several arrays there is a file per array, with the array's name before the extension.
+    #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(crate) record_iolog: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) table: TableArguments,
@@ -113,35 +132,51 @@ pub(crate) struct RunArguments {
 /// A workload from a file of another tool.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct LoadArguments {
-    /// Replace the workload by an access specification from an Iometer configuration (.icf): the one called NAME, or
-    /// the ones that its workers are assigned
+    /// Run an access specification of an Iometer configuration (.icf)
+    ///
+    /// It replaces the workload: the specification called NAME, or the ones that its workers are assigned.
     #[arg(long, value_name = "FILE[:NAME]", help_heading = LOADS)]
     pub(crate) access_spec: Option<String>,
-    /// Replace the workload by the jobs of a fio job file, or by one of them, and run until they finish
+    /// Run the jobs of a fio job file, or one of them
+    ///
+    /// They replace the workload, and run until they finish.
     #[arg(long, value_name = "FILE[:JOB]", help_heading = LOADS)]
     pub(crate) fio_job: Option<String>,
-    /// Replace the workload by a block trace, plain or gzip, and replay it to its end, each operation at its recorded
-    /// time. Formats: MSR Cambridge, SPC, blkparse text, DiskSim ASCII, fio iolog, CSV with named columns
+    /// Replay a block trace to its end
+    ///
+    /// It replaces the workload. The file is plain or gzip. Each operation is issued at its recorded time. Formats: MSR
+    /// Cambridge, SPC, blkparse text, DiskSim ASCII, fio iolog, CSV with named columns.
     #[arg(long, value_name = "FILE", help_heading = LOADS)]
     pub(crate) trace: Option<PathBuf>,
-    /// Format of the trace, if its first line does not show it: msr, spc, blkparse, disksim, fio-iolog or columns
-    #[arg(long, value_name = "FORMAT", requires = "trace", help_heading = LOADS)]
+    /// Format of the trace, if its first line does not show it
+    ///
+    /// One of msr, spc, blkparse, disksim, fio-iolog and columns.
+    #[arg(long, hide_short_help = true, value_name = "FORMAT", requires = "trace", help_heading = LOADS)]
     pub(crate) trace_format: Option<TraceFormat>,
     /// Replay the trace X times as fast as it was recorded
-    #[arg(long, value_name = "X", requires = "trace", allow_negative_numbers = true, value_parser = speed_up,
+    #[arg(long, hide_short_help = true,
+          value_name = "X", requires = "trace", allow_negative_numbers = true, value_parser = speed_up,
           help_heading = LOADS)]
     pub(crate) speedup: Option<SpeedUp>,
-    /// Ignore the trace's times: issue its operations in order, with as many outstanding as without a trace
-    #[arg(long, requires = "trace", conflicts_with = "speedup", help_heading = LOADS)]
+    /// Ignore the trace's times
+    ///
+    /// Its operations are issued in order, with as many outstanding as without a trace.
+    #[arg(long, hide_short_help = true, requires = "trace", conflicts_with = "speedup", help_heading = LOADS)]
     pub(crate) closed_loop_trace: bool,
-    /// Wrap records beyond the end of the file to their offset modulo its size; without this flag they are errors
-    #[arg(long, requires = "trace", help_heading = LOADS)]
+    /// Wrap records beyond the end of the file to their offset modulo its size
+    ///
+    /// Without this flag they are errors.
+    #[arg(long, hide_short_help = true, requires = "trace", help_heading = LOADS)]
     pub(crate) wrap: bool,
-    /// Delay a record that is earlier than the one before it until that one arrives; without this flag it is an error
-    #[arg(long, requires = "trace", conflicts_with = "closed_loop_trace", help_heading = LOADS)]
+    /// Delay a record that is earlier than the one before it until that one arrives
+    ///
+    /// Without this flag it is an error.
+    #[arg(long, hide_short_help = true, requires = "trace", conflicts_with = "closed_loop_trace", help_heading = LOADS)]
     pub(crate) hold_back: bool,
-    /// Replay only the records of this device: a disk number, application storage unit or device number
-    #[arg(long, value_name = "N", requires = "trace", help_heading = LOADS)]
+    /// Replay only the records of this device
+    ///
+    /// A disk number, application storage unit or device number.
+    #[arg(long, hide_short_help = true, value_name = "N", requires = "trace", help_heading = LOADS)]
     pub(crate) trace_device: Option<u32>,
 }
 

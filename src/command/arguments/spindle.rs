@@ -6,27 +6,11 @@ use clap::{ArgGroup, Args, ValueEnum};
 use strewn::spindle::{MAX_DEPTH, Scheduler};
 
 use super::values::{commands, depth, outstanding, percent, sectors, seed};
-use super::with_examples;
 use crate::command::spindle::LbaRange;
-
-const SPINDLE_EXAMPLES: &str = "\
-Examples:
-  strewn spindle seagate-cheetah-15k5-st3146855fc
-  strewn spindle seagate-cheetah-15k5-st3146855fc --closed-loop 16 --scheduler sptf
-  strewn spindle --fit /dev/sdb --out mine.toml";
-
-const SPINDLE_EXIT_CODES: &str = "\
-Exit codes:
-  0    done
-  1    failed: a drive could not be read or fitted, or a file could not be written
-  2    bad input, nothing written: an invalid profile, trace or flag, an output that exists, a device
-       that does not rotate
-  130  stopped by Ctrl-C, SIGTERM or SIGHUP: nothing was written";
 
 /// `strewn spindle`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = with_examples(SPINDLE_EXAMPLES, SPINDLE_EXIT_CODES),
     group = ArgGroup::new("load").args(["replay", "closed_loop"])
 )]
 pub(crate) struct SpindleArguments {
@@ -36,24 +20,32 @@ pub(crate) struct SpindleArguments {
     /// A second drive, shown next to the first in every table and chart
     #[arg(value_name = "PROFILE2", conflicts_with = "load")]
     pub(crate) beside: Option<String>,
-    /// Replay the commands of a CSV file, plain or gzip, each at its arrival time. The columns are id, arrival_ms, lba,
-    /// sectors and rw (R or W); other columns are ignored
+    /// Replay the commands of a CSV file, each at its arrival time
+    ///
+    /// The file is plain or gzip. The columns are id, arrival_ms, lba, sectors and rw (R or W); other columns are
+    /// ignored.
     #[arg(long, value_name = "TRACE", conflicts_with_all = ["closed_loop", "seed", "force"])]
     pub(crate) replay: Option<PathBuf>,
-    /// Run a closed loop: keep DEPTH commands at the drive, including the one in service
+    /// Run a closed loop: keep DEPTH commands at the drive
+    ///
+    /// DEPTH includes the one in service.
     #[arg(long, value_name = "DEPTH", allow_negative_numbers = true, value_parser = outstanding,
           conflicts_with_all = ["out", "force"])]
     pub(crate) closed_loop: Option<u32>,
-    /// Fit a profile to this block device or file, using reads only, and write it to the .toml file given by --out.
-    /// Turn the drive's own cache off first
+    /// Fit a profile to this device or file, using reads only
+    ///
+    /// Written to the .toml file given by --out. Turn the drive's own cache off first.
     #[arg(long, value_name = "DEVICE", requires = "out",
           conflicts_with_all = ["profile", "beside", "load", "seed", "json"])]
     pub(crate) fit: Option<PathBuf>,
-    /// How the drive chooses the next command: fcfs, sstf, c-look, sptf, aged-sptf or aged-sptf:N [default: fcfs]
+    /// How the drive chooses the next command [default: fcfs]
+    ///
+    /// fcfs, sstf, c-look, sptf, aged-sptf or aged-sptf:N.
     #[arg(long, value_name = "RULE")]
     scheduler: Option<Scheduler>,
-    /// Length of the queue that the drive chooses from, 1 to 256; later commands wait in order of arrival [default:
-    /// 256]
+    /// Length of the queue that the drive chooses from [default: 256]
+    ///
+    /// From 1 to 256; later commands wait in order of arrival.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = depth)]
     depth: Option<u32>,
     /// Turn the drive's own cache on or off [default: off]
@@ -62,25 +54,33 @@ pub(crate) struct SpindleArguments {
     /// Closed loop: sectors per command [default: 8]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = sectors)]
     sectors: Option<u32>,
-    /// Closed loop: addresses from LO up to but not including HI, as sectors or as percent of the drive, such as 0%..5%
-    /// [default: 0%..100%]
+    /// Closed loop: addresses, as sectors or percent [default: 0%..100%]
+    ///
+    /// From LO up to but not including HI, such as 0%..5%.
     #[arg(long, value_name = "LO..HI")]
     range: Option<LbaRange>,
-    /// Closed loop: percentage of reads; the other commands are writes [default: 100]
+    /// Closed loop: percentage of reads [default: 100]
+    ///
+    /// The other commands are writes.
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true, value_parser = percent)]
     reads: Option<f64>,
-    /// Closed loop: commands to measure, after a warm-up of 1000 or 4 x DEPTH commands, whichever is more [default:
-    /// 20000]
+    /// Closed loop: commands to measure [default: 20000]
+    ///
+    /// After a warm-up of 1000 or 4 x DEPTH commands, whichever is more.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = commands)]
     commands: Option<u32>,
     /// Seed of all random choices [default: 1]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
-    /// Where to write. With --replay: a file for the id and response_ms of each command, replaced if it exists, or -
-    /// for standard output. With --fit: the profile. Otherwise: a directory for drives.json and charts
+    /// Where to write; - for standard output with --replay
+    ///
+    /// With --replay: a file for the id and response_ms of each command, replaced if it exists, or - for standard
+    /// output. With --fit: the profile. Otherwise: a directory for drives.json and charts.
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
-    /// Write into a directory that is not empty, or replace an existing profile
+    /// Replace an existing profile or report
+    ///
+    /// A directory that is not empty is written into.
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
     /// Print JSON instead of tables

@@ -4,37 +4,25 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::PictureArguments;
 use super::values::{hours, jobs};
-use super::{EXIT_CODES, PictureArguments, with_examples};
-
-const SWEEP_EXAMPLES: &str = "\
-Examples:
-  strewn sweep study.toml --out results --dry-run     (says what it will take)
-  strewn sweep study.toml --out results               (then open results/report.html)
-  strewn sweep --resume results                       (after Ctrl-C, or a crash)
-  strewn sweep study.toml --out results --slurm && sbatch results/sweep.sbatch";
-
-const STUDY_EXAMPLES: &str = "\
-Examples:
-  strewn study --list
-  strewn study alignment --out results                (then open results/alignment/report.html)
-  strewn study --all --out results --pages docs/studies";
-
-const POINT_EXAMPLES: &str = "\
-Examples:
-  strewn sweep-point results --index 7
-  SLURM_ARRAY_TASK_ID=7 strewn sweep-point results";
 
 /// How the runs of a study are done, in `strewn sweep` and in `strewn study`.
 #[derive(Debug, Args)]
 pub(crate) struct SweepWorkArguments {
-    /// Number of runs at once [default: one per core, as far as memory allows]
+    /// Number of runs at once [default: one per core]
+    ///
+    /// Memory may allow fewer.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = jobs)]
     pub(crate) jobs: Option<usize>,
-    /// Refuse a study that is estimated to take longer, and stop one that does
+    /// Refuse a study that is estimated to take longer
+    ///
+    /// One that does take longer is stopped.
     #[arg(long, value_name = "H", allow_negative_numbers = true, value_parser = hours)]
     pub(crate) max_hours: Option<f64>,
-    /// Save each run after each of its segments, so that a sweep that is killed goes on inside its runs
+    /// Save each run after each of its segments
+    ///
+    /// A sweep that is killed then goes on inside its runs.
     #[arg(long)]
     pub(crate) save: bool,
     /// Only say how many runs there are, and what they will take
@@ -44,15 +32,20 @@ pub(crate) struct SweepWorkArguments {
 
 /// `strewn sweep`.
 #[derive(Debug, Args)]
-#[command(after_help = with_examples(SWEEP_EXAMPLES, EXIT_CODES))]
 pub(crate) struct SweepArguments {
-    /// The study: a TOML file with a scenario and axes. Shipped studies are in scenarios/studies/
+    /// The study: a TOML file with a scenario and axes
+    ///
+    /// Shipped studies are in scenarios/studies/.
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     pub(crate) study: Option<PathBuf>,
-    /// Directory of the sweep. Runs that are there, of this study or another, are not run again
+    /// Directory of the sweep
+    ///
+    /// Runs that are there, of this study or another, are not run again.
     #[arg(long, value_name = "DIR", required_unless_present = "resume", conflicts_with = "resume")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on with the sweep in this directory, and make its table, charts and report again
+    /// Go on with the sweep in this directory
+    ///
+    /// Its table, charts and report are made again.
     #[arg(long, value_name = "DIR", conflicts_with = "quick")]
     pub(crate) resume: Option<PathBuf>,
     /// Run at an eighth of full scale, unless the study is smaller
@@ -61,20 +54,28 @@ pub(crate) struct SweepArguments {
     #[command(flatten)]
     pub(crate) work: SweepWorkArguments,
     /// Also write the study's page, NAME.md, and its charts into this directory
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "dry_run", "plan", "slurm", "kubernetes"])]
+    #[arg(long, hide_short_help = true,
+          value_name = "DIR", conflicts_with_all = ["quick", "dry_run", "plan", "slurm", "kubernetes"])]
     pub(crate) pages: Option<PathBuf>,
-    /// Run nothing: write the plan into DIR, for `strewn sweep-point`
-    #[arg(long, conflicts_with_all = ["dry_run", "slurm", "kubernetes"])]
+    /// Write the plan into DIR, for `strewn sweep-point`, and run nothing
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["dry_run", "slurm", "kubernetes"])]
     pub(crate) plan: bool,
-    /// Run nothing: write DIR/sweep.sbatch, which runs the sweep as a Slurm array
+    /// Write DIR/sweep.sbatch, a Slurm array, and run nothing
     #[arg(long, conflicts_with_all = ["dry_run", "kubernetes"])]
     pub(crate) slurm: bool,
-    /// Run nothing: write DIR/job.yaml, which runs the sweep as an indexed Kubernetes job of this image, which has
-    /// `strewn`
+    /// Write DIR/job.yaml, an indexed Kubernetes job, and run nothing
+    ///
+    /// The image has `strewn`.
     #[arg(long, value_name = "IMAGE", conflicts_with = "dry_run")]
     pub(crate) kubernetes: Option<String>,
     /// The claim of the volume that is DIR for the pods
-    #[arg(long, value_name = "NAME", requires = "kubernetes", default_value = "strewn-sweep")]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "NAME",
+        requires = "kubernetes",
+        default_value = "strewn-sweep"
+    )]
     pub(crate) claim: String,
     /// Print the table as JSON instead of text
     #[arg(long)]
@@ -85,7 +86,6 @@ pub(crate) struct SweepArguments {
 
 /// `strewn study`.
 #[derive(Debug, Args)]
-#[command(after_help = with_examples(STUDY_EXAMPLES, EXIT_CODES))]
 pub(crate) struct StudyArguments {
     /// Names of studies: strewn study --list
     #[arg(required_unless_present_any = ["all", "list"])]
@@ -99,7 +99,9 @@ pub(crate) struct StudyArguments {
     /// Directory in which each study has one. Runs that are there are not run again
     #[arg(long, value_name = "DIR", required_unless_present = "list")]
     pub(crate) out: Option<PathBuf>,
-    /// Also write each study's page and charts into this directory, and the list of findings into its README.md
+    /// Also write each study's page and charts into this directory
+    ///
+    /// The list of findings goes into its README.md.
     #[arg(long, value_name = "DIR")]
     pub(crate) pages: Option<PathBuf>,
     /// Run at an eighth of full scale, unless the study is smaller
@@ -113,17 +115,20 @@ pub(crate) struct StudyArguments {
 
 /// `strewn sweep-point`.
 #[derive(Debug, Args)]
-#[command(after_help = with_examples(POINT_EXAMPLES, EXIT_CODES))]
 pub(crate) struct SweepPointArguments {
     /// The directory that `strewn sweep` was given
     pub(crate) directory: PathBuf,
-    /// Number of the task, from 0 [default: SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX of the environment]
+    /// Number of the task, from 0
+    ///
+    /// [default: SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX of the environment]
     #[arg(long, value_name = "N")]
     pub(crate) index: Option<usize>,
     /// Runs of a task: task I has those numbered from I times K on
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub(crate) runs_each: usize,
-    /// Save a run after each of its segments, so that a task that is killed goes on inside it
+    /// Save a run after each of its segments
+    ///
+    /// A task that is killed then goes on inside it.
     #[arg(long)]
     pub(crate) save: bool,
 }

@@ -1,11 +1,12 @@
 //! Parses the values of flags; each error says what to give instead.
 
 use super::output::ChosenColumn;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use strewn::MOST_REPLICATES;
 use strewn::formats::trace::SpeedUp;
 use strewn::report::ChartSize;
 use strewn::results::Column;
-use strewn::scenario::Until;
+use strewn::scenario::{Template, Until};
 use strewn::spindle::MAX_DEPTH;
 use strewn::sweep::MOST_SCALE_DOWN;
 
@@ -30,6 +31,13 @@ pub(super) fn setting(text: &str) -> Result<(String, String), String> {
     found.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(|| {
         "give a name and a value, such as --set write_anywhere.policy=first-fit".to_owned()
     })
+}
+
+/// Returns a parser of the names of templates, which completions and the manual list with what each compares.
+pub(super) fn template() -> impl TypedValueParser<Value = &'static Template> {
+    let value = |template: &Template| PossibleValue::new(template.name).help(template.compares);
+    PossibleValuesParser::new(Template::ALL.iter().map(value))
+        .try_map(|name| Template::named(&name).ok_or("strewn new --list lists what there is"))
 }
 
 pub(super) fn jobs(text: &str) -> Result<usize, String> {

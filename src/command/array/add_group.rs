@@ -18,20 +18,27 @@ use super::{ArrayDirectory, not_changed};
 pub(super) struct AddGroupArguments {
     #[command(flatten)]
     array: ArrayDirectory,
-    /// Redundancy of the group: raid-dp or raid-4 [default: that of the array's first group]
+    /// raid-dp or raid-4 [default: that of the first group]
     #[arg(long, value_name = "LAYOUT")]
     layout: Option<LayoutName>,
-    /// Number of spindles, not counting parity: raid-dp adds 2, raid-4 adds 1 [default: as in the first group, or what
-    /// --spindles provides]
+    /// Number of spindles, not counting parity
+    ///
+    /// raid-dp adds 2, raid-4 adds 1 [default: as in the first group, or what --spindles provides]
     #[arg(long, value_name = "N")]
     data_spindles: Option<u16>,
-    /// Create a file of this size for each spindle [default: as in the first group]
+    /// Size of a new file for each spindle
+    ///
+    /// [default: as in the first group]
     #[arg(long, value_name = "SIZE", conflicts_with = "spindles")]
     spindle_size: Option<Bytes>,
-    /// Use these files or block devices as spindles, in this order, parity last
+    /// Use these files or devices as spindles, parity last
+    ///
+    /// They are numbered in this order.
     #[arg(long, value_name = "PATH,PATH", value_delimiter = ',')]
     spindles: Option<Vec<PathBuf>>,
-    /// Allocate new files in full now, so that the file system cannot run out of space under them
+    /// Allocate new files in full now
+    ///
+    /// The file system cannot run out of space under them then.
     #[arg(long, conflicts_with = "spindles")]
     preallocate: bool,
     /// Overwrite any data on the devices

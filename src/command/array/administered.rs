@@ -22,10 +22,14 @@ const AGAIN: Duration = Duration::from_millis(500);
 pub(super) struct AdministeredArguments {
     #[command(flatten)]
     array: ArrayDirectory,
-    /// Proceed degraded, without missing spindles, if the array is not being served
+    /// Proceed degraded, without missing spindles
+    ///
+    /// If the array is not being served.
     #[arg(long)]
     degraded: bool,
-    /// I/O backend, if the array is not being served
+    /// I/O backend
+    ///
+    /// If the array is not being served.
     #[arg(long, value_enum, default_value_t)]
     io: Io,
 }

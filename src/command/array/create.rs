@@ -13,14 +13,17 @@ use strewn_live::device::Space;
 /// `strewn array create`.
 #[derive(Debug, Args)]
 pub(super) struct CreateArguments {
-    /// The array's directory, for its label and new files; created if it does not exist
+    /// The array's directory, for its label and new files
+    ///
+    /// It is created if it does not exist.
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Layout and redundancy: raid-dp or raid-4 (write-anywhere), vraid-5 or raid-5 (in place)
+    /// raid-dp or raid-4 (write-anywhere), vraid-5 or raid-5 (in place)
     #[arg(long, value_name = "LAYOUT")]
     layout: LayoutName,
-    /// Number of spindles, not counting parity: raid-dp adds 2, raid-4 and raid-5 add 1, vraid-5 adds none [default:
-    /// what --spindles provides]
+    /// Number of spindles, not counting parity
+    ///
+    /// raid-dp adds 2, raid-4 and raid-5 add 1, vraid-5 adds none [default: what --spindles provides]
     #[arg(long, value_name = "N", required_unless_present = "spindles")]
     data_spindles: Option<u16>,
     /// Create a file of this size for each spindle
@@ -34,22 +37,34 @@ pub(super) struct CreateArguments {
     /// Size of the LUN
     #[arg(long, value_name = "SIZE")]
     lun_size: Bytes,
-    /// Use these files or block devices as spindles, in this order, parity last
+    /// Use these files or devices as spindles, parity last
+    ///
+    /// They are numbered in this order.
     #[arg(long, value_name = "PATH,PATH", value_delimiter = ',')]
     spindles: Option<Vec<PathBuf>>,
-    /// Use this file or block device as the log, or mirror the log on two of them [default: a new file]
+    /// Use this file or device as the log [default: a new file]
+    ///
+    /// Two of them mirror the log.
     #[arg(long, value_name = "PATH[,PATH]", value_delimiter = ',', num_args = 1..=2)]
     log: Vec<PathBuf>,
-    /// Mirror the log on two new files: each record is written twice, and the loss of either loses nothing
+    /// Mirror the log on two new files
+    ///
+    /// Each record is written twice, and the loss of either loses nothing.
     #[arg(long, conflicts_with = "log")]
     mirror_log: bool,
-    /// Size of each half of the log [default: 1/16 of the LUN, from 1 MiB to 64 MiB]
+    /// Size of each half of the log [default: 1/16 of the LUN]
+    ///
+    /// From 1 MiB to 64 MiB by default.
     #[arg(long, value_name = "SIZE")]
     log_size: Option<Bytes>,
-    /// Memory for the cache [default: 1/4 of the LUN, from 4 MiB to 512 MiB]
+    /// Memory for the cache [default: 1/4 of the LUN]
+    ///
+    /// From 4 MiB to 512 MiB by default.
     #[arg(long, value_name = "SIZE")]
     cache: Option<Bytes>,
-    /// Allocate new files in full now, so that the file system cannot run out of space under them
+    /// Allocate new files in full now
+    ///
+    /// The file system cannot run out of space under them then.
     #[arg(long, conflicts_with = "spindles")]
     preallocate: bool,
     /// Overwrite an array in DIR, and any data on the devices

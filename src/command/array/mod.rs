@@ -24,23 +24,8 @@ use clap::{Args, Subcommand};
 use strewn::terminal::{Ending, Failure};
 use strewn_live::assembly::{ArrayLocation, AssemblyError, MembershipError};
 
-const EXAMPLES: &str = "\
-Examples:
-  strewn array create my-array --layout raid-dp --data-spindles 6 --spindle-size 512MiB --lun-size 1GiB
-  strewn array serve my-array --socket /tmp/my-array.sock
-  strewn array status my-array
-  strewn array destroy my-array --yes";
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0    done
-  1    failed: a device could not be read or written, or data are lost or damaged
-  2    bad input, nothing written: no array, an array that is in use or degraded, a device that is
-       not empty, sizes that do not fit, a log that has lost records";
-
 /// `strewn array`.
 #[derive(Debug, Args)]
-#[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub(crate) struct ArrayArguments {
     #[command(subcommand)]
     action: ArrayAction,
@@ -61,7 +46,9 @@ enum ArrayAction {
     Check(check::CheckArguments),
     /// Read every block, and repair bad blocks from parity
     Scrub(scrub::ScrubArguments),
-    /// Replace a spindle by another device and rebuild it, or replace the log or one of its two devices
+    /// Replace a spindle and rebuild it, or replace the log
+    ///
+    /// Another device takes its place. Of a mirrored log, each of the two devices can be replaced.
     Replace(replace::ReplaceArguments),
     /// Add a parity group to a write-anywhere array: new spindles with parity of their own
     AddGroup(add_group::AddGroupArguments),

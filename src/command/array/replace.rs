@@ -22,17 +22,20 @@ use super::{not_assembled, not_changed, spindle_number};
 pub(crate) struct ReplaceArguments {
     /// The directory that the array was created in
     directory: PathBuf,
-    /// The number of the spindle, counted from 0, or log; of a mirrored log, log is the device that has failed or is
-    /// missing, and log-a or log-b names one
+    /// The number of the spindle, counted from 0, or log
+    ///
+    /// Of a mirrored log, log is the device that has failed or is missing, and log-a or log-b names one.
     #[arg(value_name = "N|log|log-a|log-b")]
     member: Replaced,
-    /// The new device: an existing block device or file [default: a new file in DIR]
+    /// The new device or file [default: a new file in DIR]
     #[arg(long, value_name = "DEVICE")]
     with: Option<PathBuf>,
     /// Overwrite any data on the new device
     #[arg(long, requires = "with")]
     force: bool,
-    /// Replace a lost or damaged log even though it held acknowledged writes: they are lost
+    /// Replace a lost or damaged log that held acknowledged writes
+    ///
+    /// Those writes are lost.
     #[arg(long)]
     lose_writes: bool,
     /// Proceed degraded: mark other missing spindles as failed

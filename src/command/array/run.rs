@@ -9,20 +9,10 @@ use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{Load, LoadError, RunOptions};
 
 use super::opened::Io;
-use crate::command::arguments::{
-    self, EXIT_CODES, LoadArguments, PictureArguments, TableArguments, with_examples,
-};
+use crate::command::arguments::{self, LoadArguments, PictureArguments, TableArguments};
 use crate::command::load::{self, NotRead};
 use crate::command::out_directory::OutDirectory;
 use crate::command::output_files::{self, OutputFiles, RunOutput, Shown};
-
-const EXAMPLES: &str = "\
-A workload that writes does so over what the LUN holds, and so does --fill.
-
-Examples:
-  strewn array run /srv/array --out results
-  strewn array run /srv/array --random-write 4KiB --outstanding 32
-  strewn array run /srv/array --trace disk0.csv.gz --wrap";
 
 /// Heading of the flags of simple workloads.
 const PATTERNS: &str = "Simple workloads";
@@ -35,7 +25,6 @@ const MOST_OPERATION_BYTES: u64 = 64 << 20;
 /// `strewn array run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = with_examples(EXAMPLES, EXIT_CODES),
     group = ArgGroup::new("load").args([
         "access_spec", "fio_job", "trace", "sequential_read", "sequential_write", "random_read", "random_write",
     ])
@@ -47,35 +36,46 @@ pub(crate) struct ArrayRunArguments {
     /// Number of outstanding operations, unless the workload sets it
     #[arg(long, value_name = "N", default_value = "32", allow_negative_numbers = true, value_parser = outstanding)]
     outstanding: u32,
-    /// Size of the file under load, at the start of the LUN [default: the whole LUN]
+    /// Size of the file under load [default: the whole LUN]
+    ///
+    /// It lies at the start of the LUN.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     file: Option<u64>,
-    /// Number of segments, each measured on its own [default: 3, or until a workload that ends has ended]
+    /// Number of segments [default: 3, or until the workload ends]
+    ///
+    /// Each is measured on its own.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = arguments::segments)]
     segments: Option<u32>,
     /// Length of a segment
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time)]
     segment: u64,
-    /// Fill the file before the first segment [default: if none of it was ever written]
+    /// Fill the file before the first segment
+    ///
+    /// [default: if none of it was ever written]
     #[arg(long, conflicts_with = "no_fill")]
     fill: bool,
     /// Do not fill the file: unwritten blocks read as zeros, without spindle I/O
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     no_fill: bool,
     /// I/O backend: io_uring, threads, or io_uring if the kernel allows it
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, hide_short_help = true, value_enum, default_value_t)]
     io: Io,
     /// Run degraded, without missing and failed spindles that parity can replace
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     degraded: bool,
     /// Seed of the host's operations
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = arguments::seed)]
+    #[arg(long, hide_short_help = true,
+          value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = arguments::seed)]
     seed: u64,
-    /// Write results.json, segments.csv, map.json, report.html and charts to this directory
+    /// Write report.html, results.json, segments.csv and charts to DIR
+    ///
+    /// map.json goes there too.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write even if DIR is not empty: results in it are replaced, other files stay
-    #[arg(long, requires = "out")]
+    /// Write even if DIR is not empty
+    ///
+    /// Results in it are replaced, other files stay.
+    #[arg(long, hide_short_help = true, requires = "out")]
     force: bool,
     /// Print results.json instead of tables
     #[arg(long)]

@@ -694,11 +694,14 @@ fn a_mistake_in_an_array_is_one_problem_whatever_refers_to_its_settings() {
     }
 }
 
+fn eva4400() -> String {
+    Template::named("eva4400").unwrap().scenario("mine")
+}
+
 /// The controller has a layout of its own, which the text need not give.
 #[test]
 fn a_layout_of_another_kind_than_the_controllers_is_named() {
-    let text =
-        Template::Eva4400.scenario("mine") + "\n[array.write_anywhere]\npolicy = \"first-fit\"\n";
+    let text = eva4400() + "\n[array.write_anywhere]\npolicy = \"first-fit\"\n";
     let error = error_of(&text);
     let [problem] = error.problems() else { panic!("{error}") };
     assert_eq!(problem.field(), "array[EVA4400].write_anywhere");
@@ -708,7 +711,7 @@ fn a_layout_of_another_kind_than_the_controllers_is_named() {
 
 #[test]
 fn a_write_cache_has_room_for_a_sector() {
-    let text = Template::Eva4400.scenario("mine") + "\n[array.in_place]\nwrite_cache = \"511 B\"\n";
+    let text = eva4400() + "\n[array.in_place]\nwrite_cache = \"511 B\"\n";
     let error = error_of(&text);
     let [problem] = error.problems() else { panic!("{error}") };
     assert_eq!((problem.message(), problem.help()), ("is 511 B", "give at least 512 B"));

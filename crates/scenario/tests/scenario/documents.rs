@@ -114,8 +114,9 @@ fn every_front_end() -> impl Iterator<Item = FrontEnd> {
 }
 
 fn every_scenario() -> Vec<Scenario> {
-    let templates = [Template::Both, Template::Fas2050, Template::Eva4400];
-    let templates = templates.map(|one| Scenario::parse(&one.scenario("new"), "new.toml").unwrap());
+    let read =
+        |template: &Template| Scenario::parse(&template.scenario("new"), "new.toml").unwrap();
+    let templates = Template::ALL.iter().map(read);
     let mut full = good();
     let layout = full.arrays[0].layout.get_mut::<WriteAnywhere>().unwrap();
     layout.other_data = Some(OtherData { full_percent: 33.25, run_blocks: 16 });
