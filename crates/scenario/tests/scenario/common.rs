@@ -33,6 +33,5 @@ pub fn refusal(text: &str) -> String {
 
 /// The in-place layout of the second array.
 pub fn in_place(scenario: &Scenario) -> &InPlace {
-    let layout = scenario.arrays[1].layout.in_place().unwrap();
-    layout
+    (scenario.arrays[1].layout.in_place().unwrap()) as _
 }

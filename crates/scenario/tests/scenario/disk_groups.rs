@@ -19,8 +19,7 @@ fn text(log: &str, tables: &str) -> String {
 }
 
 fn layout_of(scenario: &Scenario) -> &InPlace {
-    let layout = scenario.arrays[1].layout.in_place().unwrap();
-    layout
+    (scenario.arrays[1].layout.in_place().unwrap()) as _
 }
 
 #[test]

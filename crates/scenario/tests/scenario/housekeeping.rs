@@ -9,8 +9,7 @@ use crate::common::{GOOD, NAME, changed, good, refusal};
 const SECOND_NS: u64 = 1_000_000_000;
 
 fn layout(scenario: &Scenario) -> &WriteAnywhere {
-    let layout = scenario.arrays[0].layout.write_anywhere().unwrap();
-    layout
+    (scenario.arrays[0].layout.write_anywhere().unwrap()) as _
 }
 
 /// The good scenario with more keys in its first array.
