@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use strewn::alloc::{Aggregate, AggregateOptions};
 use strewn::raid::{Parity, ParityGroup, Vbn, VraidConfig, VraidLayout};
-use strewn::scenario::{ArrayLayout, FurtherGroup, Scenario, WriteAnywhere};
+use strewn::scenario::{FurtherGroup, Scenario, WriteAnywhere};
 use strewn::sim::NextCompletions;
 use strewn::simulate;
 use strewn::spindle::{Command, Direction, Drive, Profile, Scheduler, SimulatedSpindle};
@@ -211,7 +211,7 @@ fn simulated_second(criterion: &mut Criterion) {
         seconds(criterion, &scenario, index, array);
         // The write-anywhere array again, with four times the spindles.
         let mut larger = scenario.clone();
-        if let ArrayLayout::WriteAnywhere(layout) = &mut larger.arrays[index].layout {
+        if let Some(layout) = larger.arrays[index].layout.get_mut::<WriteAnywhere>() {
             let WriteAnywhere { parity, data_spindles, .. } = *layout;
             layout.further_groups = vec![FurtherGroup { parity, data_spindles, at_ns: None }; 3];
             let array = format!("{}, 4 parity groups", larger.arrays[index].name);
