@@ -61,6 +61,7 @@ mod cache;
 pub mod fit;
 mod geometry;
 mod mechanics;
+mod nearest;
 mod profile;
 mod profile_template;
 mod profile_validation;
@@ -74,7 +75,7 @@ mod zone;
 
 pub use geometry::{Location, Track};
 pub use mechanics::{Command, CommandError, Drive, Positioning, Transfer};
-pub use profile::{Cache, Overheads, Profile, ProfileError, ReadAhead};
+pub use profile::{Cache, Overheads, Profile, ProfileError, ProfileFault, ReadAhead};
 pub use profile_template::{ProfileTemplate, SeekFigures};
 pub use provenance::{Provenance, Provenances};
 pub use queue::MAX_DEPTH;
