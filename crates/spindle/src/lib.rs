@@ -58,6 +58,7 @@
 struct Readme;
 
 mod cache;
+pub mod data_sheet;
 pub mod fit;
 mod geometry;
 mod mechanics;
