@@ -40,6 +40,7 @@ impl DataSheet {
             remedy: format!("add it, such as {}", key.example),
         }));
         faults.extend(sheet.contradictions());
+        faults.sort_by_key(|fault| fault.column);
         if faults.is_empty() { Ok(sheet) } else { Err(DataSheetError { faults }) }
     }
 
@@ -57,7 +58,11 @@ impl DataSheet {
         if key.is_none() && name != SOURCE {
             let known = KEYS.iter().map(|key| key.name).chain([SOURCE]);
             let remedy = match nearest(name, known.clone()) {
-                Some(near) => format!("did you mean {near}?"),
+                Some(near) => {
+                    // Not missing as well.
+                    seen.push(near);
+                    format!("did you mean {near}?")
+                }
                 None => format!("the keys are {}", known.collect::<Vec<_>>().join(", ")),
             };
             return fault(pair.column, format!("no key is called {name:?}"), remedy);
@@ -236,8 +241,12 @@ fn pairs(text: &str) -> Vec<Pair<'_>> {
             Some(mark) => (&value[1..], value[1..].find(mark)),
             None => (value, Some(value.find(char::is_whitespace).unwrap_or(value.len()))),
         };
-        let is_open = end.is_none();
         let end = end.unwrap_or(inside.len());
+        // A value with an equals sign has run into the next pair, except words.
+        let next_pair = inside[..end].find('=').filter(|_| mark.is_some() && key != SOURCE);
+        let next_word = next_pair.and_then(|equals| inside[..equals].rfind(char::is_whitespace));
+        let is_open = next_word.is_some() || inside.len() == end && mark.is_some();
+        let end = next_word.unwrap_or(end);
         pairs.push(Pair {
             column: column(start),
             value_column: column(inside),

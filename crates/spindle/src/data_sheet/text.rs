@@ -31,8 +31,11 @@ impl DataSheet {
         sheet: &str,
         figures: &Figures,
     ) -> std::fmt::Result {
-        let (name, credit) =
-            (toml::Value::from(name), toml::Value::from(format!("from a data sheet: {sheet}")));
+        let credit = match &self.source {
+            Some(source) => format!("from a data sheet: {source}"),
+            None => "from a data sheet that was not named".to_owned(),
+        };
+        let (name, credit) = (toml::Value::from(name), toml::Value::from(credit));
         writeln!(text, "\nname = {name}\ncredit = {credit}")?;
         writeln!(text, "rpm = {}\nheads = {}", figures.rpm, figures.heads)?;
         writeln!(text, "sector_bytes = {}", figures.sector_bytes)?;
@@ -74,7 +77,7 @@ impl DataSheet {
             _ => {
                 let rules = figures.assumptions.iter().filter_map(|assumed| {
                     let seek = assumed.figure.strip_prefix("outline.seek_ms.")?;
-                    Some(format!(", {} {}", seek.replace('_', " "), assumed.rule))
+                    Some(format!("; {}: {}", seek.replace('_', " "), assumed.rule))
                 });
                 let rules: String = rules.collect();
                 Some(Provenance::Assumed(format!("average from the sheet{rules}")))

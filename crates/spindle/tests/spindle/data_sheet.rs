@@ -113,15 +113,17 @@ fn all_mistakes_are_reported_at_once_with_place_and_remedy() {
             (1, "no key is called \"rmp\""),
             (place("capacity='1 TB'"), "a second capacity"),
             (place("3 min"), "seek: \"min\" is no unit of it; the units are ms, us, µs, s"),
+            (place("204 MB/s"), "inner is 204 MB/s, and outer is 125 MB/s"),
             (place("0 sector"), "heads: 0 is impossible"),
             (place("600 interface"), "sector: 600 is impossible"),
             (place("6 cache"), "interface: 6 has no unit"),
             (text.len() - 4, "cache has no value"),
-            (text.len() + 1, "rpm is missing"),
-            (place("204 MB/s"), "inner is 204 MB/s, and outer is 125 MB/s"),
         ]
     );
     assert_eq!(found[0].remedy, "did you mean rpm?");
+    let nothing = faults("");
+    assert_eq!(nothing.len(), 5, "{nothing:#?}");
+    assert!(nothing.iter().all(|fault| fault.message.ends_with("is missing")));
     assert!(found.iter().all(|fault| !fault.remedy.is_empty()));
 }
 
@@ -142,7 +144,7 @@ fn values_that_no_drive_has_are_refused() {
         ("600 GB", "0 GB", "capacity: 0 GB is impossible"),
         ("600 GB", "30 TB", "capacity: 7324218750 sectors are more than"),
         ("600 GB", "2000 TB", "capacity: "),
-        ("600 GB\"", "600 GB", "capacity: \"600 GB seek=\" is no unit"),
+        ("600 GB\"", "600 GB", "capacity: the quotation mark is not closed"),
         ("125 MB/s\"", "125 MB/s", "inner: the quotation mark is not closed"),
         ("125 MB/s\"", "300 MB/s\"", "inner is 300 MB/s, and outer is 204 MB/s"),
         (
@@ -171,6 +173,9 @@ fn values_that_no_drive_has_are_refused() {
             "{found:#?}"
         );
     }
+    // The rest of the line is read all the same.
+    let found = faults(&SHEET.replacen("600 GB\"", "600 GB", 1).replacen("rpm", "rmp", 1));
+    assert_eq!(found.len(), 2, "{found:#?}");
     // More cylinders than a profile has.
     let many = "rpm=7200 capacity='16 TB' seek='8 ms' outer='20 MB/s' inner='10 MB/s' heads=1";
     let [fault] = &faults(many)[..] else { panic!() };
