@@ -11,9 +11,13 @@ use crate::command::spindle::LbaRange;
 
 const SPINDLE_EXAMPLES: &str = "\
 Examples:
+  strewn spindle --list
+  strewn spindle --print nearline-7200-16tb > mine.toml
   strewn spindle seagate-cheetah-15k5-st3146855fc
   strewn spindle seagate-cheetah-15k5-st3146855fc --closed-loop 16 --scheduler sptf
-  strewn spindle --fit /dev/sdb --out mine.toml";
+  strewn spindle --fit /dev/sdb --out mine.toml
+  strewn spindle --out mine.toml --from-datasheet \
+    'rpm=10000 capacity=\"600 GB\" seek=\"3.7 ms\" outer=\"204 MB/s\" inner=\"125 MB/s\"'";
 
 const SPINDLE_EXIT_CODES: &str = "\
 Exit codes:
@@ -23,6 +27,23 @@ Exit codes:
        that does not rotate
   130  stopped by Ctrl-C, SIGTERM or SIGHUP: nothing was written";
 
+/// The flags that have no use where no drive is run.
+const OF_A_RUN: [&str; 11] = [
+    "profile",
+    "beside",
+    "load",
+    "scheduler",
+    "depth",
+    "cache",
+    "sectors",
+    "range",
+    "reads",
+    "commands",
+    "seed",
+];
+/// The flags that have no use besides where nothing is written.
+const OF_A_FILE: [&str; 3] = ["fit", "out", "force"];
+
 /// `strewn spindle`.
 #[derive(Debug, Args)]
 #[command(
@@ -31,7 +52,7 @@ Exit codes:
 )]
 pub(crate) struct SpindleArguments {
     /// The drive: the name of a shipped profile, or a TOML file
-    #[arg(required_unless_present = "fit")]
+    #[arg(required_unless_present_any = ["fit", "list", "print", "from_datasheet"])]
     pub(crate) profile: Option<String>,
     /// A second drive, shown next to the first in every table and chart
     #[arg(value_name = "PROFILE2", conflicts_with = "load")]
@@ -49,6 +70,19 @@ pub(crate) struct SpindleArguments {
     #[arg(long, value_name = "DEVICE", requires = "out",
           conflicts_with_all = ["profile", "beside", "load", "seed", "json"])]
     pub(crate) fit: Option<PathBuf>,
+    /// Write a profile from what a data sheet says, such as 'rpm=10000 capacity="600 GB" seek="3.7 ms" outer="204 MB/s"
+    /// inner="125 MB/s"': to the .toml file given by --out, or to standard output. Further keys: track_to_track,
+    /// full_stroke, write_seek, heads, sector, interface, cache, source
+    #[arg(long, value_name = "FIGURES", conflicts_with_all = OF_A_RUN,
+          conflicts_with_all = ["fit", "list", "print", "json"])]
+    pub(crate) from_datasheet: Option<String>,
+    /// List the profiles that ship: name, capacity, rpm, interface, and where the figures come from
+    #[arg(long, conflicts_with_all = OF_A_RUN, conflicts_with_all = OF_A_FILE)]
+    pub(crate) list: bool,
+    /// Print the profile of this name as it ships, to edit a copy
+    #[arg(long, value_name = "NAME", conflicts_with_all = OF_A_RUN, conflicts_with_all = OF_A_FILE,
+          conflicts_with_all = ["list", "json"])]
+    pub(crate) print: Option<String>,
     /// How the drive chooses the next command: fcfs, sstf, c-look, sptf, aged-sptf or aged-sptf:N [default: fcfs]
     #[arg(long, value_name = "RULE")]
     scheduler: Option<Scheduler>,
@@ -77,7 +111,7 @@ pub(crate) struct SpindleArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
     /// Where to write. With --replay: a file for the id and response_ms of each command, replaced if it exists, or -
-    /// for standard output. With --fit: the profile. Otherwise: a directory for drives.json and charts
+    /// for standard output. With --fit or --from-datasheet: the profile. Otherwise: a directory for drives.json and charts
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// Write into a directory that is not empty, or replace an existing profile
