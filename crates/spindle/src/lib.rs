@@ -76,9 +76,9 @@ mod zone;
 
 pub use geometry::{Location, Track};
 pub use mechanics::{Command, CommandError, Drive, Positioning, Transfer};
-pub use profile::{Cache, Overheads, Profile, ProfileError, ProfileFault, ReadAhead};
+pub use profile::{Cache, Overheads, Profile, ProfileError, ReadAhead};
 pub use profile_template::{ProfileTemplate, SeekFigures};
-pub use provenance::{Provenance, Provenances};
+pub use provenance::{ProfileFault, Provenance, Provenances};
 pub use queue::MAX_DEPTH;
 pub use replay::{Arrival, Throughput, closed_loop, one_at_a_time, replay};
 pub use rotation::{Angle, Rotation, TICKS_PER_REVOLUTION};

@@ -4,7 +4,6 @@
 //! [`ProfileTemplate`] stands for ([`Profile::derive`]). [`Profile::validate`] finds the mistakes that hand-written
 //! profiles tend to have, and names the field of each.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -12,7 +11,7 @@ use serde::Deserialize;
 
 use crate::nearest::nearest;
 use crate::profile_template::{Derived, ProfileTemplate, TemplateBase};
-use crate::provenance::{Provenances, faults_of_text};
+use crate::provenance::{ProfileFault, Provenances, faults_of_text};
 use crate::zone::Zone;
 
 /// The profiles that ship with the crate, by name. The first one is measured throughout.
@@ -169,21 +168,6 @@ pub enum ProfileError {
     },
 }
 
-/// A field of a profile, and what is wrong with it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProfileFault {
-    /// Path of the field, such as `provenance.rpm`.
-    pub field: String,
-    /// What is wrong with it, and what to write.
-    pub reason: String,
-}
-
-impl fmt::Display for ProfileFault {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.field, self.reason)
-    }
-}
-
 fn in_a_line(faults: &[ProfileFault]) -> String {
     let faults: Vec<String> = faults.iter().map(ProfileFault::to_string).collect();
     faults.join("; ")
@@ -215,8 +199,8 @@ impl Profile {
         SHIPPED.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
     }
 
-    /// The shipped profile whose name is nearest to `word`, if that is near enough to be a slip, or else the first whose
-    /// name contains it.
+    /// The shipped profile whose name is nearest to `word`, if that is near enough to be a slip, or else the first
+    /// whose name contains it.
     ///
     /// ```
     /// use strewn_spindle::Profile;
@@ -262,10 +246,10 @@ impl Profile {
     /// The text cannot be parsed, or a value in it is invalid.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self, ProfileError> {
         let mut profile: Self = toml::from_str(text).map_err(|source| {
-            faults_of_text(text, origin).unwrap_or_else(|| ProfileError::Parse {
-                origin: origin.to_owned(),
-                source: Box::new(source),
-            })
+            let named = |(name, faults): (String, _)| ProfileError::of_faults(&name, faults);
+            let unreadable =
+                || ProfileError::Parse { origin: origin.to_owned(), source: Box::new(source) };
+            faults_of_text(text, origin).and_then(named).unwrap_or_else(unreadable)
         })?;
         if profile.template.is_some() {
             let alone = profile.seek.is_empty() && profile.zones.is_empty();

@@ -1,7 +1,7 @@
 //! Checks that a profile's numbers describe a drive.
 
 use crate::profile::{Cache, Overheads, Profile, ProfileError};
-use crate::provenance::{DEFAULT_SOURCE, Provenance, provenance_faults};
+use crate::provenance::{DEFAULT_SOURCE, Provenance, numbers, provenance_faults};
 use crate::rotation::{MAX_DELAY_MS, MAX_RPM};
 use crate::zone::Zone;
 
@@ -30,34 +30,6 @@ pub(crate) const SECTOR_FORMATS: [u32; 4] = [512, 520, 528, 4096];
 /// Limits of a cache.
 const MAX_SEGMENTS: u32 = 1 << 12;
 const MAX_SEGMENT_SECTORS: u32 = 1 << 20;
-
-/// Fields whose numbers every profile has.
-const ALWAYS: [&str; 9] = [
-    "rpm",
-    "heads",
-    "sector_bytes",
-    "capacity_sectors",
-    "band_cylinders",
-    "head_switch_ms",
-    "write_settle_ms",
-    "zero_latency",
-    "overhead_ms",
-];
-
-/// The fields that need a source, of a profile with an outline or without, and with a bus and a cache or without.
-pub(crate) fn numbers(
-    has_template: bool,
-    has_bus: bool,
-    has_cache: bool,
-) -> impl Iterator<Item = &'static str> {
-    let layout: &[&str] = match has_template {
-        true => &["zones", "sectors_per_track", "seek_ms"],
-        false => &["seek", "zone"],
-    };
-    let bus = has_bus.then_some("bus_mb_per_s");
-    let cache = has_cache.then_some("cache");
-    ALWAYS.into_iter().chain(layout.iter().copied()).chain(bus).chain(cache)
-}
 
 impl Profile {
     /// The fields that hold this profile's numbers, each of which needs a source. `zone` is the layout: cylinders,

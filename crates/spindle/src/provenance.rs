@@ -6,8 +6,6 @@ use std::fmt;
 use serde::Deserialize;
 
 use crate::nearest::nearest;
-use crate::profile::{ProfileError, ProfileFault};
-use crate::profile_validation::numbers;
 
 /// The entry of a file's table `provenance` that holds for every number without one of its own.
 pub(crate) const DEFAULT_SOURCE: &str = "default";
@@ -30,9 +28,6 @@ pub enum Provenance {
 }
 
 impl Provenance {
-    /// The kinds of source, from the surest on.
-    pub const KINDS: [&str; 5] = ["measured", "published", "derived", "assumed", "inferred"];
-
     /// By whom, where, or by what rule.
     pub fn source(&self) -> &str {
         match self {
@@ -44,7 +39,7 @@ impl Provenance {
         }
     }
 
-    /// The kind of source, as a file writes it: one of [`KINDS`](Self::KINDS).
+    /// The kind of source, as a file writes it, such as `published`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Measured(_) => "measured",
@@ -66,6 +61,49 @@ impl fmt::Display for Provenance {
 /// The sources by the field that holds the number: see [`Profile::numbers`](crate::Profile::numbers). The source under
 /// `default` is that of every number that is not in the map.
 pub type Provenances = BTreeMap<String, Provenance>;
+
+/// A field of a profile, and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileFault {
+    /// Path of the field, such as `provenance.rpm`.
+    pub field: String,
+    /// What is wrong with it, and what to write.
+    pub reason: String,
+}
+
+impl fmt::Display for ProfileFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.field, self.reason)
+    }
+}
+
+/// Fields whose numbers every profile has.
+const ALWAYS: [&str; 9] = [
+    "rpm",
+    "heads",
+    "sector_bytes",
+    "capacity_sectors",
+    "band_cylinders",
+    "head_switch_ms",
+    "write_settle_ms",
+    "zero_latency",
+    "overhead_ms",
+];
+
+/// The fields that need a source, of a profile with an outline or without, and with a bus and a cache or without.
+pub(crate) fn numbers(
+    has_template: bool,
+    has_bus: bool,
+    has_cache: bool,
+) -> impl Iterator<Item = &'static str> {
+    let layout: &[&str] = match has_template {
+        true => &["zones", "sectors_per_track", "seek_ms"],
+        false => &["seek", "zone"],
+    };
+    let bus = has_bus.then_some("bus_mb_per_s");
+    let cache = has_cache.then_some("cache");
+    ALWAYS.into_iter().chain(layout.iter().copied()).chain(bus).chain(cache)
+}
 
 /// All that is wrong with the sources `given`, of which an entry that is no source is `None`, for a profile with these
 /// numbers.
@@ -128,9 +166,9 @@ fn how_to_write(number: &str) -> String {
     )
 }
 
-/// All that is wrong with the sources of a text that is not a profile, if that is why it is none. The parser of
-/// profiles stops at the first entry that is no source.
-pub(crate) fn faults_of_text(text: &str, origin: &str) -> Option<ProfileError> {
+/// All that is wrong with the sources of a text that is not a profile, if that is why it is none, and the profile's
+/// name. The parser of profiles stops at the first entry that is no source.
+pub(crate) fn faults_of_text(text: &str, origin: &str) -> Option<(String, Vec<ProfileFault>)> {
     let table: toml::Table = text.parse().ok()?;
     let entries = table.get("provenance")?.as_table()?;
     let sources: Vec<(&str, Option<Provenance>)> = entries
@@ -144,5 +182,5 @@ pub(crate) fn faults_of_text(text: &str, origin: &str) -> Option<ProfileError> {
     let numbers: Vec<&str> = numbers(has("outline"), has("bus_mb_per_s"), has("cache")).collect();
     let given = sources.iter().map(|(number, source)| (*number, source.as_ref()));
     let name = table.get("name").and_then(toml::Value::as_str).unwrap_or(origin);
-    ProfileError::of_faults(name, provenance_faults(given, &numbers))
+    Some((name.to_owned(), provenance_faults(given, &numbers)))
 }

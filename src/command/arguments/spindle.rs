@@ -70,9 +70,9 @@ pub(crate) struct SpindleArguments {
     #[arg(long, value_name = "DEVICE", requires = "out",
           conflicts_with_all = ["profile", "beside", "load", "seed", "json"])]
     pub(crate) fit: Option<PathBuf>,
-    /// Write a profile from what a data sheet says, such as 'rpm=10000 capacity="600 GB" seek="3.7 ms" outer="204 MB/s"
-    /// inner="125 MB/s"': to the .toml file given by --out, or to standard output. Further keys: track_to_track,
-    /// full_stroke, write_seek, heads, sector, interface, cache, source
+    /// Write a profile from what a data sheet says, such as 'rpm=10000 capacity="600 GB" seek="3.7 ms"
+    /// outer="204 MB/s" inner="125 MB/s"': to the .toml file given by --out, or to standard output. Further keys:
+    /// track_to_track, full_stroke, write_seek, heads, sector, interface, cache, source
     #[arg(long, value_name = "FIGURES", conflicts_with_all = OF_A_RUN,
           conflicts_with_all = ["fit", "list", "print", "json"])]
     pub(crate) from_datasheet: Option<String>,
@@ -111,7 +111,8 @@ pub(crate) struct SpindleArguments {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
     seed: Option<u64>,
     /// Where to write. With --replay: a file for the id and response_ms of each command, replaced if it exists, or -
-    /// for standard output. With --fit or --from-datasheet: the profile. Otherwise: a directory for drives.json and charts
+    /// for standard output. With --fit or --from-datasheet: the profile. Otherwise: a directory for drives.json and
+    /// charts
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// Write into a directory that is not empty, or replace an existing profile
