@@ -20,7 +20,7 @@ macro_rules! shipped {
         [$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),*]
     };
 }
-const SHIPPED: [(&str, &str); 8] = shipped![
+const SHIPPED: [(&str, &str); 13] = shipped![
     "seagate-cheetah-15k5-st3146855fc",
     "seagate-cheetah-15k4-st3146854fc",
     "seagate-cheetah-15k6-st3146356fc",
@@ -29,6 +29,11 @@ const SHIPPED: [(&str, &str); 8] = shipped![
     "nearline-7200-16tb",
     "seagate-barracuda-es2-st3500320ns",
     "seagate-cheetah-10k7-st3146707fc",
+    "seagate-savvio-10k3-st9300603ss",
+    "seagate-savvio-10k4-st9600204ss",
+    "seagate-constellation-es3-st4000nm0023",
+    "wd-ultrastar-dc-hc310-hus726t6tale6l4",
+    "toshiba-mg10-mg10aca20te",
 ];
 
 /// A drive as measured. See the shipped TOML files for an example of every field.

@@ -194,6 +194,11 @@ fn an_outline_seeks_as_its_data_sheet_says() {
         ("nearline-7200-16tb", [0.4, 8.0, 15.0]),
         ("seagate-barracuda-es2-st3500320ns", [0.8, 8.5, 17.0]),
         ("seagate-cheetah-10k7-st3146707fc", [0.2, 4.7, 10.0]),
+        ("seagate-savvio-10k3-st9300603ss", [0.3, 3.8, 7.81]),
+        ("seagate-savvio-10k4-st9600204ss", [0.3, 3.8, 7.81]),
+        ("seagate-constellation-es3-st4000nm0023", [0.4, 8.2, 16.4]),
+        ("wd-ultrastar-dc-hc310-hus726t6tale6l4", [0.23, 7.4, 14.8]),
+        ("toshiba-mg10-mg10aca20te", [0.4, 8.0, 15.0]),
     ] {
         let drive = Drive::new(&Profile::shipped(name).unwrap()).unwrap();
         let stroke = drive.cylinders() - 1;
@@ -201,6 +206,28 @@ fn an_outline_seeks_as_its_data_sheet_says() {
             let ticks = drive.seek_ticks(Track::new(0, 0), Track::new(cylinders, 0));
             let seek_ms = drive.rotation().ns(u64::from(ticks)) as f64 / 1e6;
             assert!((seek_ms - ms).abs() < 0.02 * ms, "{name}: {seek_ms} ms, not {ms}");
+        }
+    }
+}
+
+/// Drives whose tracks were derived from sustained rates read at those, from the outermost and the innermost tracks.
+#[test]
+fn an_outline_reads_at_the_rates_of_its_data_sheet() {
+    for (name, outer, inner) in [
+        ("seagate-savvio-10k3-st9300603ss", 124.0, 67.0),
+        ("seagate-savvio-10k4-st9600204ss", 135.0, 72.0),
+        ("seagate-constellation-es3-st4000nm0023", 175.0, 83.0),
+        ("wd-ultrastar-dc-hc310-hus726t6tale6l4", 255.0, 0.48 * 255.0),
+        ("toshiba-mg10-mg10aca20te", 281.0, 0.48 * 281.0),
+    ] {
+        let drive = Drive::new(&Profile::shipped(name).unwrap()).unwrap();
+        let sectors = 100_000_000 / u64::from(drive.sector_bytes());
+        for (lba, said) in [(0, outer), (drive.capacity_sectors() - sectors, inner)] {
+            let read = Command { lba, sectors: sectors as u32, direction: Direction::Read };
+            let ticks = drive.transfer(&read).unwrap().ticks;
+            let bytes = sectors as f64 * f64::from(drive.sector_bytes());
+            let mb_per_s = bytes * 1e3 / drive.rotation().ns(ticks) as f64;
+            assert!((mb_per_s / said - 1.0).abs() < 0.01, "{name}: {mb_per_s} MB/s, not {said}");
         }
     }
 }
