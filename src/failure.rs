@@ -123,7 +123,19 @@ impl From<ParameterError> for Failure {
 
 impl From<ProfileError> for Failure {
     fn from(error: ProfileError) -> Self {
-        let help = "give a drive profile in TOML; those in crates/spindle/profiles of the repository show every field";
+        let help = "give a drive profile in TOML: `strewn spindle --print NAME` prints one, docs/drives.md lists every \
+                    field";
+        if let ProfileError::Provenance { profile, faults } = &error {
+            let mut problems = faults.iter().map(|fault| {
+                Self::bad_input(
+                    format!("drive profile {profile}: {fault}"),
+                    "docs/drives.md says what a source is",
+                )
+            });
+            if let Some(first) = problems.next() {
+                return first.with_others(problems);
+            }
+        }
         Self::new(BAD_INPUT, with_causes(&error), Some(help.to_owned()))
     }
 }

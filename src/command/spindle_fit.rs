@@ -25,7 +25,7 @@ pub(crate) fn fit(
 
 /// Returns the file that a profile may be written to, following a symbolic link at `out`. Only a regular file is ever
 /// replaced, never the drive under measurement or any other device.
-fn profile_file(out: &Path, force: bool) -> Result<PathBuf, Failure> {
+pub(crate) fn profile_file(out: &Path, force: bool) -> Result<PathBuf, Failure> {
     let shown = out.display();
     let unusable =
         |what: &str, help: &str| Failure::bad_input(format!("--out {shown}: {what}"), help);

@@ -43,6 +43,7 @@ mod several_workloads;
 mod spindle;
 mod spindle_characterization;
 mod spindle_fit;
+mod spindle_profiles;
 mod sweeps;
 mod volumes;
 mod wires;

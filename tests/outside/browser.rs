@@ -53,7 +53,8 @@ pub fn the_page_of_real_spindles_has_the_figures_of_its_results() -> Result<(), 
     let sizes = ["--spindle-size", "32MiB", "--lun-size", "16MiB"];
     let layout = ["array", "create", "a", "--layout", "raid-4", "--data-spindles", "3"];
     folder.strewn(&[&layout[..], &sizes].concat()).succeeded();
-    let words = ["array", "run", "a", "--segments", "2", "--segment", "300ms", "--out", "out"];
+    // Long enough that something moves in each, on a machine that is busy.
+    let words = ["array", "run", "a", "--segments", "2", "--segment", "2s", "--out", "out"];
     folder.strewn(&words).succeeded();
     let address = format!("file://{}#check", folder.path("out/report.html").display());
     let (document, said) = document_of(&program, &address);

@@ -4,7 +4,7 @@ use crate::columns::Columns;
 use strewn_base::Direction;
 use strewn_results::words::fixed;
 use strewn_results::{
-    ClosedLoopFigures, DriveCharacterization, DriveFigures, LoopPoint, ReplayFigures,
+    ClosedLoopFigures, DriveCharacterization, DriveFigures, LoopPoint, ReplayFigures, ShippedDrive,
 };
 
 /// Distances of the seek table, as far as the drives reach. The longest seek is given below the table.
@@ -12,6 +12,33 @@ const SEEK_DISTANCES: [u32; 10] =
     [1, 10, 100, 1_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
 /// The table of transfer rates shows one point in this many.
 const TRANSFER_STRIDE: usize = 10;
+
+/// Returns the drives that ship: their figures, and where those come from.
+#[must_use]
+pub fn shipped_drives_table(drives: &[ShippedDrive]) -> String {
+    let figures = Columns::new()
+        .words("name", |drive: &ShippedDrive| drive.profile.clone())
+        .number("capacity\nGB", |drive| fixed(drive.capacity_bytes as f64 / 1e9, 1))
+        .number("rpm", |drive| drive.rpm.to_string())
+        .number("interface\nMB/s", |drive| {
+            drive.interface_mb_per_s.map_or_else(|| "-".to_owned(), |rate| fixed(rate, 0))
+        })
+        .words("figures", |drive| {
+            let mut kinds: Vec<(&String, &u32)> = drive.sources.iter().collect();
+            kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+            let kinds: Vec<String> =
+                kinds.into_iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+            kinds.join(", ")
+        })
+        .render(drives);
+    let credits = Columns::new()
+        .words("name", |drive: &ShippedDrive| drive.profile.clone())
+        .words("from", |drive| drive.credit.clone())
+        .render(drives);
+    format!(
+        "{figures}\n{credits}\nThe source of each figure: strewn spindle --print NAME, at [provenance].\n"
+    )
+}
 
 /// Returns the outcome of replaying a trace, for a person.
 #[must_use]

@@ -71,7 +71,7 @@ pub use claims_table::claims_table;
 pub use cost_table::cost_tables;
 pub use csv::{segments_markdown, write_segments_csv};
 pub use drive_chart::{DRIVE_CHARTS, DriveChart};
-pub use drive_table::{closed_loop_text, drive_tables, replay_text};
+pub use drive_table::{closed_loop_text, drive_tables, replay_text, shipped_drives_table};
 pub use failures_table::failures_table;
 pub use files_chart::{FILE_HISTORY_TITLE, FileHistory, file_history_chart, files_map};
 pub use files_table::{

@@ -40,7 +40,7 @@ pub use data::comparison::{
 pub use data::cost::{PartShare, SimulationCost};
 pub use data::drive::{
     ClosedLoopFigures, DRIVE_CHARACTERIZATION_SCHEMA, DriveCharacterization, DriveFigures,
-    LoopPoint, ReplayFigures, SeekPoint, TransferPoint,
+    LoopPoint, ReplayFigures, SeekPoint, ShippedDrive, TransferPoint,
 };
 pub use data::figure::{FigureMetric, FigureOf, Last, SegmentChoice};
 pub use data::file::{

@@ -46,6 +46,7 @@ mod unix_file;
 use std::io;
 
 use crate::profile::{Profile, ProfileError};
+use crate::profile_validation::MAX_CAPACITY_SECTORS;
 use timing::Timing;
 
 pub use simulated_drive::SimulatedDrive;
@@ -210,8 +211,8 @@ pub fn fit<D: MeasuredDrive>(
     if capacity_sectors < 1 << 17 {
         return refuse("in fewer than 131,072 tracks do not show");
     }
-    if capacity_sectors > u64::from(u32::MAX) {
-        return refuse("a profile has fewer than 4,294,967,296");
+    if capacity_sectors > MAX_CAPACITY_SECTORS {
+        return refuse("a profile has 17,179,869,184 at most");
     }
     let mut timing = Timing::new(drive, report);
     timing.find_revolution()?;

@@ -70,26 +70,34 @@ impl Location {
 /// A row of tracks with equal sectors and skew. Angles are in 1/2³² revolutions, which wrap by themselves.
 #[derive(Clone, Copy, Debug)]
 struct Span {
-    first_lba: u32,
-    first_cylinder: u32,
-    /// 1 inward, −1 (wrapping) outward.
-    cylinder_step: u32,
-    head: u32,
-    /// Sectors that can be addressed on each track.
-    sectors: u32,
+    first_lba: u64,
     /// 2⁴⁰ divided by `sectors`, rounded up.
     tracks_per_sector: u64,
+    first_cylinder: u32,
+    /// Sectors that can be addressed on each track.
+    sectors: u32,
     /// Start of the first track.
     angle: u32,
     track_skew: u32,
     /// Width of a sector, rounded down.
     sector_width: u32,
+    head: u8,
+    /// 1 inward, −1 outward.
+    cylinder_step: i8,
 }
 
 impl Span {
+    /// The cylinder of one of its tracks, counted from its first.
+    #[inline]
+    fn cylinder(&self, track: u32) -> u32 {
+        self.first_cylinder.wrapping_add(track.wrapping_mul(self.cylinder_step as u32))
+    }
+
     /// Whether its first track is one of the drive's.
     fn is_on(&self, profile: &Profile) -> bool {
-        self.first_cylinder < profile.cylinders() && self.head < profile.heads && self.sectors > 0
+        self.first_cylinder < profile.cylinders()
+            && u32::from(self.head) < profile.heads
+            && self.sectors > 0
     }
 }
 
@@ -134,13 +142,13 @@ impl Geometry {
         }
         let capacity_sectors = profile.capacity_sectors;
         if let Some(&last) = spans.last() {
-            spans.push(Span { first_lba: capacity_sectors as u32, ..last });
+            spans.push(Span { first_lba: capacity_sectors, ..last });
         }
         let entries = (capacity_sectors >> INDEX_SHIFT) + 1;
         let mut span = 0;
         let index = (0..entries)
             .map(|entry| {
-                let lba = (entry << INDEX_SHIFT) as u32;
+                let lba = entry << INDEX_SHIFT;
                 while span + 2 < spans.len() && spans[span + 1].first_lba <= lba {
                     span += 1;
                 }
@@ -158,7 +166,6 @@ impl Geometry {
     fn span_number(&self, lba: u64) -> usize {
         debug_assert!(lba < self.capacity_sectors);
         let mut number = self.index[(lba >> INDEX_SHIFT) as usize] as usize;
-        let lba = lba as u32;
         while self.spans[number + 1].first_lba <= lba {
             number += 1;
         }
@@ -169,31 +176,30 @@ impl Geometry {
     pub(crate) fn track_sectors(&self, lba: u64) -> Range<u64> {
         let number = self.span_number(lba);
         let span = &self.spans[number];
-        let (first_lba, sectors) = (u64::from(span.first_lba), u64::from(span.sectors));
+        let (first_lba, sectors) = (span.first_lba, u64::from(span.sectors));
         let start = lba - (lba - first_lba) % sectors;
-        start..(start + sectors).min(u64::from(self.spans[number + 1].first_lba))
+        start..(start + sectors).min(self.spans[number + 1].first_lba)
     }
 
     /// The track that holds `lba`, from that sector on. `lba` is below the capacity.
     #[inline]
     pub(crate) fn locate(&self, lba: u64) -> TrackRemainder {
         let number = self.span_number(lba);
-        let lba = lba as u32;
         let span = &self.spans[number];
-        let offset = lba - span.first_lba;
+        // A span is a pass at most: 2^12 tracks of 2^14 sectors, so its addresses differ by less than 2^32.
+        let offset = (lba - span.first_lba) as u32;
         let track = ((u64::from(offset) * span.tracks_per_sector) >> RECIPROCAL_BITS) as u32;
         let sector = offset - track * span.sectors;
         let fraction = span
             .angle
             .wrapping_add(track.wrapping_mul(span.track_skew))
             .wrapping_add(sector.wrapping_mul(span.sector_width));
-        let cylinder = span.first_cylinder.wrapping_add(track.wrapping_mul(span.cylinder_step));
         TrackRemainder {
             start: Location {
-                track: Track::new(cylinder, span.head),
+                track: Track::new(span.cylinder(track), u32::from(span.head)),
                 angle: Angle::from_fraction(fraction),
             },
-            sectors: (span.sectors - sector).min(self.spans[number + 1].first_lba - lba),
+            sectors: (span.sectors - sector).min((self.spans[number + 1].first_lba - lba) as u32),
             sector_width: span.sector_width,
         }
     }
@@ -263,27 +269,28 @@ impl ZoneBuilder<'_> {
         let turn_skew = revolutions_to_fraction(self.zone.turn_skew_rev[pass.kind]);
         let tracks = pass.inner - pass.outer + 1;
         let (mut cylinder, cylinder_step) =
-            if pass.inward { (pass.outer, 1) } else { (pass.inner, u32::MAX) };
+            if pass.inward { (pass.outer, 1) } else { (pass.inner, -1_i8) };
         let mut left = tracks;
         while left > 0 && self.lba < self.end_lba {
             let count = self.take_angle_step(left);
             let (count, slipped) = self.equal_tracks(count);
             let sectors = self.zone.sectors_per_track - slipped;
             self.spans.push(Span {
-                first_lba: self.lba as u32,
-                first_cylinder: cylinder,
-                cylinder_step,
-                head: pass.head,
-                sectors,
+                first_lba: self.lba,
                 tracks_per_sector: (1_u64 << RECIPROCAL_BITS).div_ceil(u64::from(sectors)),
+                first_cylinder: cylinder,
+                sectors,
                 angle: self.angle,
                 track_skew,
                 sector_width: ((1_u64 << 32) / u64::from(self.zone.sectors_per_track)) as u32,
+                // A profile has fewer than 2^8 heads.
+                head: pass.head as u8,
+                cylinder_step,
             });
             self.lba += u64::from(count) * u64::from(sectors);
             self.track += count;
             self.angle = self.angle.wrapping_add(count.wrapping_mul(track_skew));
-            cylinder = cylinder.wrapping_add(count.wrapping_mul(cylinder_step));
+            cylinder = cylinder.wrapping_add(count.wrapping_mul(cylinder_step as u32));
             left -= count;
         }
         self.angle = self.angle.wrapping_sub(track_skew).wrapping_add(turn_skew);
@@ -329,6 +336,25 @@ mod tests {
         let bytes = geometry.spans.len() * size_of::<Span>() + geometry.index.len() * 4;
         println!("{} spans, {bytes} bytes with the index", geometry.spans.len());
         assert!(bytes < 270_000, "{bytes}");
+    }
+
+    #[test]
+    fn sectors_past_32_bits_are_found() {
+        let mut profile = Profile::shipped("nearline-7200-16tb").unwrap();
+        profile.capacity_sectors = (1 << 33) + 12_345;
+        profile.derive().unwrap();
+        let geometry = Geometry::new(&profile);
+        // Every track that a step finds begins where the one before ends.
+        let (mut lba, mut tracks) = (0, 0_u64);
+        while lba < profile.capacity_sectors {
+            let track = geometry.track_sectors(lba);
+            assert_eq!(track.start, lba);
+            let located = geometry.locate(lba);
+            assert_eq!(u64::from(located.sectors), track.end - lba);
+            assert!(located.start.cylinder() < profile.cylinders());
+            (lba, tracks) = (track.end, tracks + 1);
+        }
+        assert!(tracks <= u64::from(profile.cylinders()) * u64::from(profile.heads));
     }
 
     #[test]

@@ -58,9 +58,11 @@
 struct Readme;
 
 mod cache;
+pub mod data_sheet;
 pub mod fit;
 mod geometry;
 mod mechanics;
+mod nearest;
 mod profile;
 mod profile_template;
 mod profile_validation;
@@ -76,7 +78,7 @@ pub use geometry::{Location, Track};
 pub use mechanics::{Command, CommandError, Drive, Positioning, Transfer};
 pub use profile::{Cache, Overheads, Profile, ProfileError, ReadAhead};
 pub use profile_template::{ProfileTemplate, SeekFigures};
-pub use provenance::{Provenance, Provenances};
+pub use provenance::{ProfileFault, Provenance, Provenances};
 pub use queue::MAX_DEPTH;
 pub use replay::{Arrival, Throughput, closed_loop, one_at_a_time, replay};
 pub use rotation::{Angle, Rotation, TICKS_PER_REVOLUTION};

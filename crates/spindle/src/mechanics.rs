@@ -207,8 +207,11 @@ impl Drive {
             return Err(CommandError::Misaligned { offset_bytes, bytes, sector_bytes });
         }
         let lba = offset_bytes / sector_bytes;
-        // A drive has fewer than 2³² sectors, so that many reach past its end too.
-        let sectors = u32::try_from(bytes / sector_bytes).unwrap_or(u32::MAX);
+        // No command transfers more than 2^32 - 1 sectors; a drive may have more.
+        let Ok(sectors) = u32::try_from(bytes / sector_bytes) else {
+            let capacity_sectors = self.capacity_sectors();
+            return Err(CommandError::PastEnd { lba, sectors: u32::MAX, capacity_sectors });
+        };
         let command = Command { lba, sectors, direction };
         self.check(&command)?;
         Ok(command)

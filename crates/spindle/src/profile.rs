@@ -9,8 +9,9 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
+use crate::nearest::nearest;
 use crate::profile_template::{Derived, ProfileTemplate, TemplateBase};
-use crate::provenance::Provenances;
+use crate::provenance::{ProfileFault, Provenances, faults_of_text};
 use crate::zone::Zone;
 
 /// The profiles that ship with the crate, by name. The first one is measured throughout.
@@ -19,7 +20,7 @@ macro_rules! shipped {
         [$(($name, include_str!(concat!("../profiles/", $name, ".toml")))),*]
     };
 }
-const SHIPPED: [(&str, &str); 8] = shipped![
+const SHIPPED: [(&str, &str); 13] = shipped![
     "seagate-cheetah-15k5-st3146855fc",
     "seagate-cheetah-15k4-st3146854fc",
     "seagate-cheetah-15k6-st3146356fc",
@@ -28,6 +29,11 @@ const SHIPPED: [(&str, &str); 8] = shipped![
     "nearline-7200-16tb",
     "seagate-barracuda-es2-st3500320ns",
     "seagate-cheetah-10k7-st3146707fc",
+    "seagate-savvio-10k3-st9300603ss",
+    "seagate-savvio-10k4-st9600204ss",
+    "seagate-constellation-es3-st4000nm0023",
+    "wd-ultrastar-dc-hc310-hus726t6tale6l4",
+    "toshiba-mg10-mg10aca20te",
 ];
 
 /// A drive as measured. See the shipped TOML files for an example of every field.
@@ -72,7 +78,7 @@ pub struct Profile {
     /// [with its cache](crate::SimulatedSpindle::with_cache).
     #[serde(default)]
     pub cache: Option<Cache>,
-    /// Where each of [its numbers](Profile::numbers) comes from.
+    /// Where each of [its numbers](Profile::numbers) comes from: [`source`](Profile::source) has it.
     #[serde(default)]
     pub provenance: Provenances,
     /// The data-sheet figures that `seek` and `zones` are derived from, if those were not measured: the table `outline`
@@ -157,12 +163,62 @@ pub enum ProfileError {
         /// What is wrong with it.
         reason: String,
     },
+    /// More than one source is missing or wrong. A single one is [`Invalid`](Self::Invalid).
+    #[error("drive profile {profile}: {}", in_a_line(faults))]
+    Provenance {
+        /// Name of the profile.
+        profile: String,
+        /// All that is wrong with its sources.
+        faults: Vec<ProfileFault>,
+    },
+}
+
+fn in_a_line(faults: &[ProfileFault]) -> String {
+    let faults: Vec<String> = faults.iter().map(ProfileFault::to_string).collect();
+    faults.join("; ")
+}
+
+impl ProfileError {
+    /// The error for these faults of a profile's sources, if there are any.
+    pub(crate) fn of_faults(profile: &str, mut faults: Vec<ProfileFault>) -> Option<Self> {
+        let profile = profile.to_owned();
+        match faults.len() {
+            0 | 1 => faults.pop().map(|ProfileFault { field, reason }| Self::Invalid {
+                profile,
+                field,
+                reason,
+            }),
+            _ => Some(Self::Provenance { profile, faults }),
+        }
+    }
 }
 
 impl Profile {
     /// Names of the profiles that ship with the crate.
     pub fn shipped_names() -> impl Iterator<Item = &'static str> {
         SHIPPED.iter().map(|(name, _)| *name)
+    }
+
+    /// The text of the shipped profile of this name, as it ships: comments, order and all.
+    pub fn shipped_text(name: &str) -> Option<&'static str> {
+        SHIPPED.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
+    }
+
+    /// The shipped profile whose name is nearest to `word`, if that is near enough to be a slip, or else the first
+    /// whose name contains it.
+    ///
+    /// ```
+    /// use strewn_spindle::Profile;
+    ///
+    /// assert_eq!(Profile::nearest_shipped("nearline-7200-16bt"), Some("nearline-7200-16tb"));
+    /// assert_eq!(Profile::nearest_shipped("15K6"), Some("seagate-cheetah-15k6-st3146356fc"));
+    /// assert_eq!(Profile::nearest_shipped("floppy"), None);
+    /// ```
+    pub fn nearest_shipped(word: &str) -> Option<&'static str> {
+        let word = word.to_lowercase();
+        let names = || SHIPPED.iter().map(|(name, _)| *name);
+        let part = || names().find(|name| word.len() >= 3 && name.contains(&word));
+        nearest(&word, names()).or_else(part)
     }
 
     /// The shipped profile of this name, if there is one. Shipped profiles are valid.
@@ -194,9 +250,11 @@ impl Profile {
     ///
     /// The text cannot be parsed, or a value in it is invalid.
     pub fn from_toml(text: &str, origin: &str) -> Result<Self, ProfileError> {
-        let mut profile: Self = toml::from_str(text).map_err(|source| ProfileError::Parse {
-            origin: origin.to_owned(),
-            source: Box::new(source),
+        let mut profile: Self = toml::from_str(text).map_err(|source| {
+            let named = |(name, faults): (String, _)| ProfileError::of_faults(&name, faults);
+            let unreadable =
+                || ProfileError::Parse { origin: origin.to_owned(), source: Box::new(source) };
+            faults_of_text(text, origin).and_then(named).unwrap_or_else(unreadable)
         })?;
         if profile.template.is_some() {
             let alone = profile.seek.is_empty() && profile.zones.is_empty();

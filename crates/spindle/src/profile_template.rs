@@ -16,7 +16,7 @@ const SEEK_STEP: f64 = 1.2;
 
 /// Revolutions that a skew adds to the time of the switch that it covers, because settling differs from one switch to
 /// the next.
-const SKEW_MARGIN_REV: f64 = 0.01;
+pub(crate) const SKEW_MARGIN_REV: f64 = 0.01;
 
 /// Limits that keep the arithmetic below within its types.
 const MAX_ZONES: u32 = 64;

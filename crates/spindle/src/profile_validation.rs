@@ -1,7 +1,7 @@
 //! Checks that a profile's numbers describe a drive.
 
 use crate::profile::{Cache, Overheads, Profile, ProfileError};
-use crate::provenance::Provenance;
+use crate::provenance::{DEFAULT_SOURCE, Provenance, numbers, provenance_faults};
 use crate::rotation::{MAX_DELAY_MS, MAX_RPM};
 use crate::zone::Zone;
 
@@ -10,48 +10,37 @@ use crate::zone::Zone;
 const SEEK_SCATTER_MS: f64 = 0.1;
 
 /// Largest track and widest band for which the multiplication that locates a sector is exact.
-const MAX_SECTORS_PER_TRACK: u32 = 1 << 14;
+pub(crate) const MAX_SECTORS_PER_TRACK: u32 = 1 << 14;
 const MAX_BAND_CYLINDERS: u32 = 1 << 11;
+
+/// 70 TB in sectors of 4 KiB. The index of the layout, of four bytes for each 2^16 sectors, then takes a megabyte.
+pub(crate) const MAX_CAPACITY_SECTORS: u64 = 1 << 34;
 
 /// A cylinder and a head share 32 bits, eight of them the head's. The limit on cylinders is lower, because a seek table
 /// has an entry for each.
 const MAX_CYLINDER: u32 = (1 << 22) - 1;
-const MAX_HEADS: u32 = (1 << 8) - 1;
+pub(crate) const MAX_HEADS: u32 = (1 << 8) - 1;
 
 /// The layout is a list of passes, each of them a band on one head.
 const MAX_PASSES: u64 = 1 << 20;
 
 /// Sector formats: plain, with 8 or 16 bytes of check data, and 4 KiB.
-const SECTOR_FORMATS: [u32; 4] = [512, 520, 528, 4096];
+pub(crate) const SECTOR_FORMATS: [u32; 4] = [512, 520, 528, 4096];
 
 /// Limits of a cache.
 const MAX_SEGMENTS: u32 = 1 << 12;
 const MAX_SEGMENT_SECTORS: u32 = 1 << 20;
 
-/// Fields whose numbers every profile has.
-const ALWAYS: [&str; 9] = [
-    "rpm",
-    "heads",
-    "sector_bytes",
-    "capacity_sectors",
-    "band_cylinders",
-    "head_switch_ms",
-    "write_settle_ms",
-    "zero_latency",
-    "overhead_ms",
-];
-
 impl Profile {
     /// The fields that hold this profile's numbers, each of which needs a source. `zone` is the layout: cylinders,
     /// sectors per track, skews, defects; `zero_latency` is that of reads and of writes.
     pub fn numbers(&self) -> impl Iterator<Item = &'static str> {
-        let layout: &[&str] = match self.template {
-            Some(_) => &["zones", "sectors_per_track", "seek_ms"],
-            None => &["seek", "zone"],
-        };
-        let bus = self.bus_mb_per_s.map(|_| "bus_mb_per_s");
-        let cache = self.cache.as_ref().map(|_| "cache");
-        ALWAYS.into_iter().chain(layout.iter().copied()).chain(bus).chain(cache)
+        numbers(self.template.is_some(), self.bus_mb_per_s.is_some(), self.cache.is_some())
+    }
+
+    /// The source of one of [its numbers](Self::numbers): its own, or the one under `default`.
+    pub fn source(&self, number: &str) -> Option<&Provenance> {
+        self.provenance.get(number).or_else(|| self.provenance.get(DEFAULT_SOURCE))
     }
 
     /// Checks that the numbers describe a drive.
@@ -61,12 +50,17 @@ impl Profile {
     /// [`ProfileError::Invalid`], which names the first invalid field.
     pub fn validate(&self) -> Result<(), ProfileError> {
         self.check_scalars()?;
-        if let Some((field, reason)) = self.provenance_fault() {
-            return self.check(&field, false, || reason);
-        }
+        self.validate_provenance()?;
         self.validate_template()?;
         self.validate_seek()?;
         self.validate_zones()
+    }
+
+    /// Checks that each number has a source, and no other is said to have one.
+    fn validate_provenance(&self) -> Result<(), ProfileError> {
+        let given = self.provenance.iter().map(|(number, source)| (number.as_str(), Some(source)));
+        let faults = provenance_faults(given, &self.numbers().collect::<Vec<_>>());
+        ProfileError::of_faults(&self.name, faults).map_or(Ok(()), Err)
     }
 
     /// Checks that seeks and zones are those that the template stands for.
@@ -95,8 +89,8 @@ impl Profile {
         })?;
         self.check(
             "capacity_sectors",
-            (1..=u64::from(u32::MAX)).contains(&self.capacity_sectors),
-            || format!("{} is not in 1..2^32", self.capacity_sectors),
+            (1..=MAX_CAPACITY_SECTORS).contains(&self.capacity_sectors),
+            || format!("{} is not in 1..=2^34", self.capacity_sectors),
         )?;
         self.check(
             "band_cylinders",
@@ -252,23 +246,6 @@ impl Profile {
         self.check(&culprit, (room / 2..=room).contains(&sectors), || {
             format!("{limit} gives zone[{index}] {sectors} sectors where {room} fit")
         })
-    }
-
-    /// The field of `provenance` that is missing, empty, or of no number, and the reason.
-    fn provenance_fault(&self) -> Option<(String, String)> {
-        for number in self.numbers() {
-            let says_something = |given: &Provenance| !given.source().trim().is_empty();
-            if !self.provenance.get(number).is_some_and(says_something) {
-                let reason = format!(
-                    "does not say where the number comes from: write {number} = \
-                     {{ measured = \"by whom\" }}, {{ published = \"where\" }} or \
-                     {{ inferred = \"by what rule\" }} under [provenance]"
-                );
-                return Some((format!("provenance.{number}"), reason));
-            }
-        }
-        let stray = self.provenance.keys().find(|given| !self.numbers().any(|it| it == *given))?;
-        Some((format!("provenance.{stray}"), "this profile has no such number".to_owned()))
     }
 
     fn check_delay(&self, field: &str, ms: f64) -> Result<(), ProfileError> {

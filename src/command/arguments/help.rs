@@ -287,13 +287,20 @@ Further examples:
         command: "spindle",
         prints: "\
 Prints a drive's geometry, seek curve, zones and IOPS; with --closed-loop or --replay, its IOPS and
-response times; with --fit, what was fitted.",
+response times; with --fit, what was fitted; with --list, the drives that ship.",
         examples: [
-            "strewn spindle seagate-cheetah-15k5-st3146855fc",
+            "strewn spindle --list",
             "strewn spindle seagate-cheetah-15k5-st3146855fc --closed-loop 16 --scheduler sptf",
             "strewn spindle --fit /dev/sdb --out mine.toml",
         ],
-        details: &[SPINDLE_EXIT_CODES],
+        details: &[
+            "\
+Further examples:
+  strewn spindle --print nearline-7200-16tb > mine.toml
+  strewn spindle --out mine.toml --from-datasheet \
+    'rpm=10000 capacity=\"600 GB\" seek=\"3.7 ms\" outer=\"204 MB/s\" inner=\"125 MB/s\"'",
+            SPINDLE_EXIT_CODES,
+        ],
     },
     Help {
         command: "array",

@@ -8,6 +8,23 @@ use strewn::spindle::{MAX_DEPTH, Scheduler};
 use super::values::{commands, depth, outstanding, percent, sectors, seed};
 use crate::command::spindle::LbaRange;
 
+/// The flags that have no use where no drive is run.
+const OF_A_RUN: [&str; 11] = [
+    "profile",
+    "beside",
+    "load",
+    "scheduler",
+    "depth",
+    "cache",
+    "sectors",
+    "range",
+    "reads",
+    "commands",
+    "seed",
+];
+/// The flags that have no use besides where nothing is written.
+const OF_A_FILE: [&str; 3] = ["fit", "out", "force"];
+
 /// `strewn spindle`.
 #[derive(Debug, Args)]
 #[command(
@@ -15,7 +32,7 @@ use crate::command::spindle::LbaRange;
 )]
 pub(crate) struct SpindleArguments {
     /// The drive: the name of a shipped profile, or a TOML file
-    #[arg(required_unless_present = "fit")]
+    #[arg(required_unless_present_any = ["fit", "list", "print", "from_datasheet"])]
     pub(crate) profile: Option<String>,
     /// A second drive, shown next to the first in every table and chart
     #[arg(value_name = "PROFILE2", conflicts_with = "load")]
@@ -38,6 +55,20 @@ pub(crate) struct SpindleArguments {
     #[arg(long, value_name = "DEVICE", requires = "out",
           conflicts_with_all = ["profile", "beside", "load", "seed", "json"])]
     pub(crate) fit: Option<PathBuf>,
+    /// Write a profile from what a data sheet says, to --out or to standard output
+    ///
+    /// Such as 'rpm=10000 capacity="600 GB" seek="3.7 ms" outer="204 MB/s" inner="125 MB/s"'. Further keys:
+    /// track_to_track, full_stroke, write_seek, heads, sector, interface, cache, source.
+    #[arg(long, value_name = "FIGURES", conflicts_with_all = OF_A_RUN,
+          conflicts_with_all = ["fit", "list", "print", "json"])]
+    pub(crate) from_datasheet: Option<String>,
+    /// List the profiles that ship, and where their figures come from
+    #[arg(long, conflicts_with_all = OF_A_RUN, conflicts_with_all = OF_A_FILE)]
+    pub(crate) list: bool,
+    /// Print the profile of this name as it ships, to edit a copy
+    #[arg(long, value_name = "NAME", conflicts_with_all = OF_A_RUN, conflicts_with_all = OF_A_FILE,
+          conflicts_with_all = ["list", "json"])]
+    pub(crate) print: Option<String>,
     /// How the drive chooses the next command [default: fcfs]
     ///
     /// fcfs, sstf, c-look, sptf, aged-sptf or aged-sptf:N.
@@ -75,7 +106,7 @@ pub(crate) struct SpindleArguments {
     /// Where to write; - for standard output with --replay
     ///
     /// With --replay: a file for the id and response_ms of each command, replaced if it exists, or - for standard
-    /// output. With --fit: the profile. Otherwise: a directory for drives.json and charts.
+    /// output. With --fit or --from-datasheet: the profile. Otherwise: a directory for drives.json and charts.
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
     /// Replace an existing profile or report

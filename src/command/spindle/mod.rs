@@ -2,10 +2,12 @@
 
 mod characterize;
 mod closed_loop;
+mod data_sheet;
 mod lba_range;
 mod profile;
 mod replay;
 mod responses_file;
+mod shipped;
 mod trace;
 
 use std::sync::Arc;
@@ -20,7 +22,7 @@ pub(crate) use profile::load as load_profile;
 
 const NO_CACHE_HELP: &str = "leave --cache on out, or add a [cache] table to the profile";
 
-/// Fits a drive, replays a trace, runs a closed loop, or characterizes one or two drives.
+/// Lists or prints profiles, fits a drive, replays a trace, runs a closed loop, or characterizes one or two drives.
 pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
     if let Some((flag, needs)) = arguments.stray_flag() {
         return Err(Failure::bad_input(
@@ -28,10 +30,19 @@ pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
             format!("give {needs} too, or leave {flag} out"),
         ));
     }
+    if arguments.list {
+        return shipped::list(arguments.json);
+    }
+    if let Some(name) = &arguments.print {
+        return shipped::print(name);
+    }
+    if let Some(figures) = &arguments.from_datasheet {
+        return data_sheet::run(figures, arguments.out.as_deref(), arguments.force);
+    }
     if let (Some(device), Some(out)) = (&arguments.fit, &arguments.out) {
         return spindle_fit::fit(device, out, arguments.force);
     }
-    // The parser allows no profile only with --fit.
+    // The parser allows no profile only with the flags above.
     let profile = profile::load(arguments.profile.as_deref().unwrap_or_default())?;
     if let Some(trace) = &arguments.replay {
         replay::run(&profile, trace, arguments)

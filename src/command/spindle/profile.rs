@@ -17,8 +17,10 @@ pub(crate) fn load(word: &str) -> Result<Profile, Failure> {
     Profile::shipped(word).ok_or_else(|| {
         let is_there = path.exists();
         let shipped: Vec<&str> = Profile::shipped_names().collect();
+        let nearest = Profile::nearest_shipped(word);
         let help = format!(
-            "give the path of a file that ends in .{EXTENSION}, or a profile that ships: {}",
+            "{}give the path of a file that ends in .{EXTENSION}, or a profile that ships: {}",
+            nearest.map(|name| format!("did you mean {name}? Or ")).unwrap_or_default(),
             shipped.join(", ")
         );
         let message = match is_there {

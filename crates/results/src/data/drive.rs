@@ -1,5 +1,7 @@
 //! The performance of drives, in the form of `drives.json`.
 
+use std::collections::BTreeMap;
+
 use crate::data::segment::ResponseTime;
 use serde::{Deserialize, Serialize};
 use strewn_base::Direction;
@@ -154,4 +156,21 @@ pub struct ClosedLoopFigures {
     pub iops: f64,
     /// Mean response time in milliseconds.
     pub response_ms: f64,
+}
+
+/// A drive profile that ships.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShippedDrive {
+    /// Name of the profile.
+    pub profile: String,
+    /// Bytes that can be addressed.
+    pub capacity_bytes: u64,
+    /// Revolutions per minute.
+    pub rpm: u32,
+    /// Megabytes (10⁶ bytes) a second between drive and host; none if the profile does not limit them.
+    pub interface_mb_per_s: Option<f64>,
+    /// Where the profile's figures come from, in a line.
+    pub credit: String,
+    /// How many of its figures have a source of each kind: `measured`, `published` and so on.
+    pub sources: BTreeMap<String, u32>,
 }

@@ -6,6 +6,7 @@ mod agreement;
 mod back_to_back;
 mod bad_input;
 mod cache;
+mod data_sheet;
 mod first_requests;
 mod fit;
 mod layout;

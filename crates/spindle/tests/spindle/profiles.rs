@@ -95,6 +95,53 @@ fn a_number_without_provenance_is_named_with_what_to_write() {
     }
 }
 
+/// The table `provenance` of the 15K.4 replaced by these lines.
+fn with_sources(lines: &str) -> Result<Profile, ProfileError> {
+    let text = include_str!("../../profiles/seagate-cheetah-15k4-st3146854fc.toml");
+    let (before, _) = text.split_once("[provenance]").unwrap();
+    Profile::from_toml(&format!("{before}[provenance]\n{lines}"), "mine.toml")
+}
+
+#[test]
+fn one_source_stands_for_all_that_is_not_said_otherwise() {
+    let lines = "default = { published = \"the manual\" }\nheads = { assumed = \"one\" }";
+    let profile = with_sources(lines).unwrap();
+    let manual = Provenance::Published("the manual".to_owned());
+    for number in profile.numbers().filter(|number| *number != "heads") {
+        assert_eq!(profile.source(number), Some(&manual), "{number}");
+    }
+    assert_eq!(profile.source("heads"), Some(&Provenance::Assumed("one".to_owned())));
+    assert!(with_sources("default = { published = \"\" }").is_err(), "it may not be empty");
+}
+
+#[test]
+fn all_that_is_wrong_with_the_sources_is_said_at_once() {
+    let lines = "rpm = \"label\"\nheads = { heard = \"x\" }\nsector_byte = { assumed = \"x\" }\n\
+                 seek_ms = { published = \" \" }\nmood = { assumed = \"good\" }";
+    let Err(ProfileError::Provenance { profile, faults }) = with_sources(lines) else {
+        panic!("accepted, or one fault at a time");
+    };
+    assert_eq!(profile, "seagate-cheetah-15k4-st3146854fc");
+    let fields: Vec<&str> = faults.iter().map(|fault| fault.field.as_str()).collect();
+    let missing = "provenance.sector_bytes, provenance.capacity_sectors, provenance.band_cylinders, \
+                   provenance.head_switch_ms, provenance.write_settle_ms, provenance.zero_latency, \
+                   provenance.overhead_ms, provenance.zones, provenance.sectors_per_track, provenance.bus_mb_per_s, \
+                   provenance.cache";
+    let wrong =
+        ["heads", "mood", "rpm", "sector_byte", "seek_ms"].map(|it| format!("provenance.{it}"));
+    assert_eq!(fields[0], missing);
+    assert_eq!(fields[1..], wrong);
+    assert!(faults[0].reason.contains("default = { published"), "{}", faults[0]);
+    assert!(faults[4].reason.contains("did you mean sector_bytes?"), "{}", faults[4]);
+    // As from a file, from a profile in code.
+    let mut profile = cheetah();
+    profile.provenance.retain(|number, _| number != "rpm");
+    profile.provenance.insert("mood".to_owned(), Provenance::Assumed("good".to_owned()));
+    assert!(
+        matches!(profile.validate(), Err(ProfileError::Provenance { faults, .. }) if faults.len() == 2)
+    );
+}
+
 #[test]
 fn an_outline_and_what_it_stands_for_are_not_both_given() {
     let text = include_str!("../../profiles/seagate-cheetah-15k4-st3146854fc.toml");
@@ -128,7 +175,9 @@ broken_outline! {
     a_seek_that_is_no_number: "full_stroke = 7.0" => "full_stroke = inf", "outline.seek_ms.full_stroke";
     more_cylinders_than_any_drive: "[750, 453]" => "[2, 2]", "capacity_sectors";
     a_sector_of_a_strange_size: "sector_bytes = 512" => "sector_bytes = 513", "sector_bytes";
-    a_number_from_nowhere: "zero_latency = {" => "mood = {", "provenance.zero_latency";
+    a_number_from_nowhere: "zero_latency = {" => "# {", "provenance.zero_latency";
+    a_source_of_no_kind: "rpm = { published" => "rpm = { rumoured", "provenance.rpm";
+    a_source_that_is_a_word: "rpm = { published = \"the drive's name\" }" => "rpm = \"its name\"", "provenance.rpm";
     provenance_of_no_number: "[provenance]" => "[provenance]\nmood = { inferred = \"x\" }",
         "provenance.mood";
     provenance_of_nothing: "{ published = \"the drive's name\" }" => "{ published = \"\" }",
@@ -145,6 +194,11 @@ fn an_outline_seeks_as_its_data_sheet_says() {
         ("nearline-7200-16tb", [0.4, 8.0, 15.0]),
         ("seagate-barracuda-es2-st3500320ns", [0.8, 8.5, 17.0]),
         ("seagate-cheetah-10k7-st3146707fc", [0.2, 4.7, 10.0]),
+        ("seagate-savvio-10k3-st9300603ss", [0.3, 3.8, 7.81]),
+        ("seagate-savvio-10k4-st9600204ss", [0.3, 3.8, 7.81]),
+        ("seagate-constellation-es3-st4000nm0023", [0.4, 8.2, 16.4]),
+        ("wd-ultrastar-dc-hc310-hus726t6tale6l4", [0.23, 7.4, 14.8]),
+        ("toshiba-mg10-mg10aca20te", [0.4, 8.0, 15.0]),
     ] {
         let drive = Drive::new(&Profile::shipped(name).unwrap()).unwrap();
         let stroke = drive.cylinders() - 1;
@@ -152,6 +206,28 @@ fn an_outline_seeks_as_its_data_sheet_says() {
             let ticks = drive.seek_ticks(Track::new(0, 0), Track::new(cylinders, 0));
             let seek_ms = drive.rotation().ns(u64::from(ticks)) as f64 / 1e6;
             assert!((seek_ms - ms).abs() < 0.02 * ms, "{name}: {seek_ms} ms, not {ms}");
+        }
+    }
+}
+
+/// Drives whose tracks were derived from sustained rates read at those, from the outermost and the innermost tracks.
+#[test]
+fn an_outline_reads_at_the_rates_of_its_data_sheet() {
+    for (name, outer, inner) in [
+        ("seagate-savvio-10k3-st9300603ss", 124.0, 67.0),
+        ("seagate-savvio-10k4-st9600204ss", 135.0, 72.0),
+        ("seagate-constellation-es3-st4000nm0023", 175.0, 83.0),
+        ("wd-ultrastar-dc-hc310-hus726t6tale6l4", 255.0, 0.48 * 255.0),
+        ("toshiba-mg10-mg10aca20te", 281.0, 0.48 * 281.0),
+    ] {
+        let drive = Drive::new(&Profile::shipped(name).unwrap()).unwrap();
+        let sectors = 100_000_000 / u64::from(drive.sector_bytes());
+        for (lba, said) in [(0, outer), (drive.capacity_sectors() - sectors, inner)] {
+            let read = Command { lba, sectors: sectors as u32, direction: Direction::Read };
+            let ticks = drive.transfer(&read).unwrap().ticks;
+            let bytes = sectors as f64 * f64::from(drive.sector_bytes());
+            let mb_per_s = bytes * 1e3 / drive.rotation().ns(ticks) as f64;
+            assert!((mb_per_s / said - 1.0).abs() < 0.01, "{name}: {mb_per_s} MB/s, not {said}");
         }
     }
 }

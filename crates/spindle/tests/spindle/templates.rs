@@ -32,6 +32,11 @@ fn random_reads_are_as_fast_as_such_drives_are() {
         ("nearline-7200-16tb", 60.0..100.0, 110.0..240.0),
         ("seagate-barracuda-es2-st3500320ns", 60.0..90.0, 100.0..200.0),
         ("seagate-cheetah-10k7-st3146707fc", 110.0..145.0, 200.0..340.0),
+        ("seagate-savvio-10k3-st9300603ss", 120.0..165.0, 220.0..380.0),
+        ("seagate-savvio-10k4-st9600204ss", 120.0..165.0, 220.0..380.0),
+        ("seagate-constellation-es3-st4000nm0023", 60.0..100.0, 110.0..240.0),
+        ("wd-ultrastar-dc-hc310-hus726t6tale6l4", 70.0..110.0, 120.0..240.0),
+        ("toshiba-mg10-mg10aca20te", 60.0..100.0, 110.0..240.0),
     ] {
         let found = (reads_per_second(name, 1), reads_per_second(name, 16));
         println!("{name}: {:.0} reads a second alone, {:.0} of 16", found.0, found.1);
