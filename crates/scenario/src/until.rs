@@ -12,8 +12,7 @@ use crate::value;
 pub enum Until {
     /// Hosts have written so many percent of the file, wherever the writes went: 100 is as many bytes as it has.
     Rewritten(f64),
-    /// The IOPS of the last segments, eight or more, have no trend: the 95 % interval of its slope holds zero. It is
-    /// the rule of a figure's statistic `steady_after`.
+    /// The IOPS of the last segments, eight or more, have no trend, as [`is_steady`](strewn_results::is_steady) has it.
     Steady,
 }
 

@@ -32,11 +32,23 @@ pub(crate) fn steady_after(points: &[(f64, f64)]) -> Option<usize> {
     })
 }
 
-/// Returns whether the trend of figures of equal segments, all or the last of them, is not distinguishable from none.
+/// Figures whose trend may be larger than this share of their mean are not steady.
+const STEADY_SHARE: f64 = 0.03;
+
+/// Returns whether figures of equal segments, all or the last eight or more of them, have no trend: the 95 % interval of
+/// what the line through them changes holds zero, and nothing beyond 3 % of their mean. Without the second, a figure that
+/// begins to fall is steady, because it is far from any line.
+#[must_use]
 pub fn is_steady(figures: &[f64]) -> bool {
     let points: Vec<(f64, f64)> =
         figures.iter().enumerate().map(|(at, figure)| (at as f64, *figure)).collect();
-    steady_after(&points).is_some()
+    let Some(last) = points.len().checked_sub(LEAST_SEGMENTS) else { return false };
+    let is_level = |line: Line| {
+        let half_width = line.half_width?;
+        let change = line.change.abs();
+        Some(change <= half_width && change + half_width <= STEADY_SHARE * line.mean)
+    };
+    (0..=last).any(|first| line(&points[first..]).and_then(is_level).unwrap_or(false))
 }
 
 fn line(points: &[(f64, f64)]) -> Option<Line> {

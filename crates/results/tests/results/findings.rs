@@ -1,7 +1,8 @@
 //! What a reader must know before the tables: each finding where it must be, and not where it must not.
 
 use strewn_results::{
-    AccessMix, Finding, HostLoad, HostReadHits, Results, Setting, Severity, Snapshots, findings,
+    AccessMix, Finding, HostLoad, HostReadHits, Results, Scaled, Setting, Severity, Snapshots,
+    findings, is_steady,
 };
 
 use crate::fixture;
@@ -210,4 +211,66 @@ fn response_times_of_a_closed_loop_are_no_second_prediction() {
         })
         .is_empty()
     );
+}
+
+/// A drop at the end widens the interval of the slope until it holds zero, and is no steady state.
+#[test]
+fn the_edge_of_a_cliff_is_not_steady() {
+    let level = [6811.0, 6807.0, 6812.0, 6809.0, 6810.0, 6808.0, 6811.0, 6809.0, 6810.0];
+    assert!(is_steady(&level));
+    let mut cliff = level;
+    cliff[8] = 6300.0;
+    assert!(!is_steady(&cliff[1..]));
+    assert!(!is_steady(&level[..7]), "seven are too few");
+}
+
+#[test]
+fn what_began_earlier_did_not_begin_at_a_step() {
+    let [one] = &found("step", |results| {
+        results.arrays[1].segments[2].snapshots =
+            Some(Snapshots { taken: 1, ..Snapshots::default() });
+        for segment in &mut results.arrays[1].segments[6..] {
+            segment.iops *= 0.9;
+            segment.snapshots = Some(Snapshots { taken: 1, ..Snapshots::default() });
+        }
+    })[..] else {
+        panic!()
+    };
+    assert!(!one.text.contains("first snapshots"), "{}", one.text);
+}
+
+/// Idle time is named as that of the array that has more of it.
+#[test]
+fn idle_time_is_of_the_array_that_has_it() {
+    let text = |fast: f64, slow: f64| {
+        let all = found("difference", move |results| {
+            let parameters = results.arrays[0].parameters.clone();
+            results.arrays[1].parameters.extend(parameters);
+            for array in &mut results.arrays {
+                for segment in &mut array.segments {
+                    segment.spindle_commands.data_reads = segment.spindle_commands.read;
+                    segment.utilization.spindles = 0.1;
+                }
+            }
+            results.arrays[0].segments.iter_mut().for_each(|one| one.utilization.controller = slow);
+            results.arrays[1].segments.iter_mut().for_each(|one| one.utilization.controller = fast);
+        });
+        all[0].text.clone()
+    };
+    assert!(text(0.4, 0.99).contains("controller of EVA4400 idle +"), "{}", text(0.4, 0.99));
+    assert!(text(0.99, 0.4).contains("controller of FAS2050 idle -"), "{}", text(0.99, 0.4));
+}
+
+/// Of a run at a smaller scale, times are those of full scale.
+#[test]
+fn an_overwrite_takes_as_long_as_at_full_scale() {
+    let [short] = &found("too_short", |results| {
+        results.load.as_mut().unwrap().file_bytes = 268 << 30;
+        results.scaled = Some(Scaled { by: 8, what: Vec::new(), out_of_proportion: Vec::new() });
+    })[..] else {
+        panic!()
+    };
+    // Twice the 14 segments of 20 minutes or nearly so, eight times as long.
+    assert!(short.text.contains("takes about 27 segments"), "{}", short.text);
+    assert!(short.text.contains("3 days at full scale"), "{}", short.text);
 }

@@ -14,6 +14,10 @@ pub(super) fn find(results: &Results) -> Vec<Finding> {
 
 fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
     let last = array.segments.last()?;
+    // A job may work on a part of the file, of which results do not tell.
+    if results.workload.is_some() {
+        return None;
+    }
     // Where nothing moves, nothing ages.
     let rewritten = last.layout.rewritten_percent?;
     let written_percent = written_percent(results, array)?;
@@ -24,11 +28,12 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
     let needed = seconds * 100.0 / written_percent;
     let text = format!(
         "{}: too short to show age. Hosts have written {} % of the file, and {} % of its blocks have moved; a whole \
-         overwrite takes about {} at this rate{}.",
+         overwrite takes about {} segments at this rate, {} at full scale{}.",
         array.name,
         rounded(written_percent, 2),
         rounded(rewritten, 2),
-        duration(needed),
+        rounded(array.segments.len() as f64 * 100.0 / written_percent, 2),
+        duration(needed * results.scaled.as_ref().map_or(1.0, |scaled| scaled.by.into())),
         again(results)
     );
     let finding = Finding::of(&array.name, "too_short", Severity::Caution, text);
@@ -41,7 +46,7 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
 
 /// Returns how to run that long, of what runs by segments.
 fn again(results: &Results) -> &'static str {
-    match results.real_spindles.is_none() && results.workload.is_none() {
+    match results.real_spindles.is_none() {
         true => ", which --until \"rewritten 100 %\" gives",
         false => "",
     }

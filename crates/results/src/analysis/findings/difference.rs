@@ -8,8 +8,8 @@ use crate::data::loss::{Cause, Loss, LossPart};
 use crate::data::number::{fixed, rounded, signed};
 use crate::data::results::Results;
 
-/// Parts of a difference that are named: the rest of them together is a part too.
-const NAMED: usize = 3;
+/// Parts of at least this share of a difference are named: the rest of them together is a part too.
+const NAMED_SHARE: f64 = 0.1;
 /// Arrays whose IOPS differ by less do not differ, percent.
 const LEAST_PERCENT: f64 = 3.0;
 /// More arrays than these are a sweep, whose pairs say little.
@@ -25,10 +25,9 @@ pub(super) fn find(results: &Results) -> Vec<Finding> {
 
 fn of_pair(results: &Results, one: &ArrayResults, other: &ArrayResults) -> Option<Finding> {
     let workload = results.workload.as_ref();
-    let last = |array| like_pairs(workload, array).into_iter().next().map(|pair| pair.last.index);
-    // One may have come to its goal before the other.
-    let both = last(one)?.min(last(other)?);
-    let (of_one, of_other) = (one.segment(both)?, other.segment(both)?);
+    // Each at its own end: one may have come to its goal before the other.
+    let last = |array| like_pairs(workload, array).into_iter().next().map(|pair| pair.last);
+    let (of_one, of_other) = (last(one)?, last(other)?);
     if !have_same_mix(workload, of_one, of_other) {
         return None;
     }
@@ -44,7 +43,12 @@ fn of_pair(results: &Results, one: &ArrayResults, other: &ArrayResults) -> Optio
     let (parts, rest) = parts(&loss);
     let limit = loss.limit.as_str();
     let words = |part: &LossPart| match part.cause {
-        Cause::Waiting => format!("{limit} of {} idle {}", fast.name, signed(part.iops, 0)),
+        // It is the idle time of the one that has more of it.
+        Cause::Waiting => {
+            let idle = if part.iops > 0.0 { &fast.name } else { &slow.name };
+            format!("{limit} of {idle} idle {}", signed(part.iops, 0))
+        }
+        Cause::FanOut => format!("commands for host reads {}", signed(part.iops, 0)),
         cause => format!("{} {}", cause.words(loss.limit), signed(part.iops, 0)),
     };
     let mut all: Vec<String> = parts.iter().map(words).collect();
@@ -52,12 +56,15 @@ fn of_pair(results: &Results, one: &ArrayResults, other: &ArrayResults) -> Optio
         all.push(format!("all else {}", signed(rest, 0)));
     }
     let text = format!(
-        "{} delivers {} % of the IOPS of {} in segment {}. Of the difference of {} IOPS, by how the time of the {limit} is \
+        "{} delivers {} % of the IOPS of {} in {}. Of the difference of {} IOPS, by how the time of the {limit} is \
          spent: {}.",
         slow.name,
         fixed(100.0 * slower.iops / faster.iops, 1),
         fast.name,
-        slower.index,
+        match slower.index == faster.index {
+            true => format!("segment {}", slower.index),
+            false => format!("segment {}, beside {} of the other", slower.index, faster.index),
+        },
         signed(slower.iops - faster.iops, 0),
         all.join(", ")
     );
@@ -74,8 +81,7 @@ fn of_pair(results: &Results, one: &ArrayResults, other: &ArrayResults) -> Optio
 fn parts(loss: &Loss) -> (Vec<LossPart>, f64) {
     let mut by_size: Vec<LossPart> = loss.parts.clone();
     by_size.sort_by(|one, other| other.iops.abs().total_cmp(&one.iops.abs()));
-    by_size.truncate(NAMED);
-    by_size.retain(|part| part.iops.abs() >= 0.01 * (loss.to_iops - loss.from_iops).abs());
+    by_size.retain(|part| part.iops.abs() >= NAMED_SHARE * (loss.to_iops - loss.from_iops).abs());
     let named: f64 = by_size.iter().map(|part| part.iops).sum();
     let rest = rounded(loss.to_iops - loss.from_iops - named, 6);
     (by_size, rest)

@@ -43,8 +43,8 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
         ),
         Busiest::Log => return None,
         _ if !is_loaded => format!(
-            "{name}: the hosts are the limit: they ask for no more, and controller and spindles are busy for {} and {} % \
-             of the time.",
+            "{name}: neither controller nor spindles are the limit, busy for {} and {} % of the time: what hosts ask for at \
+             a time is.",
             busy(controller),
             busy(spindles)
         ),

@@ -2,7 +2,7 @@
 
 use crate::data::array::ArrayResults;
 use crate::data::finding::{Finding, Severity};
-use crate::data::number::signed;
+use crate::data::number::{fixed, signed};
 use crate::data::results::Results;
 use crate::data::segment::Segment;
 
@@ -74,26 +74,32 @@ fn began(array: &ArrayResults, before: &Segment, after: &Segment) -> String {
         group.added_at_seconds > 0.0 && (begin..end).contains(&group.added_at_seconds)
     });
     what.extend(added.map(|_| "a parity group is added".to_owned()));
-    let snapshots = |segment: &Segment, of: fn(&crate::data::snapshots::Snapshots) -> u64| {
-        segment.snapshots.as_ref().map_or(0, of)
+    // For the first time in the run.
+    let begins = |count: fn(&Segment) -> u64| {
+        let mut earlier = array.segments.iter().take_while(|one| one.index < after.index);
+        count(after) > 0 && earlier.all(|one| count(one) == 0)
     };
-    let begins = |of: fn(&crate::data::snapshots::Snapshots) -> u64| {
-        snapshots(before, of) == 0 && snapshots(after, of) > 0
-    };
-    if begins(|one| one.taken) {
-        what.push("the first snapshots are taken".to_owned());
-    }
-    if begins(|one| one.freed_blocks) {
-        what.push("blocks of deleted snapshots are freed".to_owned());
-    }
-    let refused = |segment: &Segment| segment.refused.unwrap_or(0);
-    if refused(before) == 0 && refused(after) > 0 {
-        what.push("operations are refused".to_owned());
-    }
-    let freed = |segment: &Segment| segment.housekeeping.as_ref().map_or(0, |one| one.freed_blocks);
-    if freed(before) == 0 && freed(after) > 0 {
-        what.push("delayed frees are reclaimed".to_owned());
-    }
+    let firsts: [(fn(&Segment) -> u64, &str); 5] = [
+        (
+            |one| one.snapshots.as_ref().map_or(0, |snapshots| snapshots.taken),
+            "the first snapshots are taken",
+        ),
+        (
+            |one| one.snapshots.as_ref().map_or(0, |snapshots| snapshots.freed_blocks),
+            "blocks of deleted snapshots are freed for the first time",
+        ),
+        (|one| one.refused.unwrap_or(0), "operations are refused for the first time"),
+        (
+            |one| one.housekeeping.as_ref().map_or(0, |one| one.freed_blocks),
+            "delayed frees are reclaimed for the first time",
+        ),
+        (
+            |one| one.cache.stalled_writes,
+            "writes wait for room in the log or the write cache for the first time",
+        ),
+    ];
+    let firsts = firsts.into_iter().filter(|(count, _)| begins(*count));
+    what.extend(firsts.map(|(_, words)| words.to_owned()));
     let full = |segment: &Segment| {
         segment.consistency_points.as_ref().and_then(|points| points.full_stripe_percent)
     };
@@ -102,9 +108,13 @@ fn began(array: &ArrayResults, before: &Segment, after: &Segment) -> String {
     {
         what.push(format!("stripes written whole fall from {was:.0} to {is:.0} %"));
     }
-    let stalls = |segment: &Segment| segment.cache.stalled_writes;
-    if stalls(before) == 0 && stalls(after) > 0 {
-        what.push("writes begin to wait for room in the log or the write cache".to_owned());
+    let commands = [before, after].map(Segment::commands_per_host_op);
+    if (commands[1] / commands[0] - 1.0).abs() > 0.03 {
+        what.push(format!(
+            "commands an operation go from {} to {}",
+            fixed(commands[0], 2),
+            fixed(commands[1], 2)
+        ));
     }
     match what.is_empty() {
         true => "and nothing that is recorded began there".to_owned(),
