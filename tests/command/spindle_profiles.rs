@@ -163,6 +163,21 @@ fn a_scenario_runs_on_the_drive_of_a_data_sheet() {
 }
 
 #[test]
+fn a_scenario_runs_on_drives_of_any_size() {
+    let folder = Folder::new();
+    // 300 GB; 4 TB, of more than 2^32 sectors of 512 bytes; 20 TB, of more than 2^32 sectors of 4 KiB.
+    for drive in [
+        "seagate-savvio-10k3-st9300603ss",
+        "seagate-constellation-es3-st4000nm0023",
+        "toshiba-mg10-mg10aca20te",
+    ] {
+        folder.write("drive.toml", &folder.read("small.toml").replace(CHEETAH, drive));
+        let tables = folder.strewn(&["run", "drive.toml"]).succeeded();
+        assert!(tables.contains("write-anywhere") && tables.contains("in-place"), "{tables}");
+    }
+}
+
+#[test]
 fn a_data_sheets_mistakes_are_reported_at_once_and_nothing_is_written() {
     let folder = Folder::new();
     let before = folder.contents();

@@ -5,10 +5,11 @@
 //! microseconds. A drive with several commands can therefore choose the one that it reaches first, and completes half
 //! as many again, or twice as many. These delays are the price of fragmentation.
 //!
-//! A [`Profile`] holds the measurements of a drive, each with its source. Six ship with the crate: one measured
-//! throughout, and five derived from data sheets. A [`Drive`] is the tables made from a profile, shared by all spindles
-//! of the kind. A [`SimulatedSpindle`] is one drive at work: it queues commands, chooses by its [`Scheduler`], and
-//! tells when each completes. Time is in whole nanoseconds and belongs to the caller.
+//! A [`Profile`] holds the measurements of a drive, each with its source. Thirteen ship with the crate: one measured
+//! throughout, and twelve derived from data sheets; [`data_sheet`] makes one from another data sheet. A [`Drive`] is
+//! the tables made from a profile, shared by all spindles of the kind. A [`SimulatedSpindle`] is one drive at work: it
+//! queues commands, chooses by its [`Scheduler`], and tells when each completes. Time is in whole nanoseconds and
+//! belongs to the caller.
 //!
 //! ```
 //! use std::sync::Arc;

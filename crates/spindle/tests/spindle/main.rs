@@ -13,6 +13,7 @@ mod layout;
 mod profiles;
 mod properties;
 mod reference;
+mod reference_page;
 mod slip;
 mod templates;
 mod times;
