@@ -77,8 +77,8 @@ fn rows_that_add_up(loss: &Loss) -> Vec<LossRow> {
     rows
 }
 
-/// Rounds figures to so many decimals, so that all but the last add up to the last: those are rounded the other way that
-/// are nearest to it.
+/// Rounds figures to so many decimals, so that all but the last add up to the last: those are rounded the other way
+/// that are nearest to it.
 fn add_up(rows: &mut [LossRow], decimals: i32, figure: fn(&mut LossRow) -> Option<&mut f64>) {
     let unit = 10_f64.powi(-decimals);
     let mut parts: Vec<&mut f64> = rows.iter_mut().filter_map(figure).collect();

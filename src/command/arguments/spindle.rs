@@ -55,10 +55,11 @@ pub(crate) struct SpindleArguments {
     #[arg(long, value_name = "DEVICE", requires = "out",
           conflicts_with_all = ["profile", "beside", "load", "seed", "json"])]
     pub(crate) fit: Option<PathBuf>,
-    /// Write a profile from what a data sheet says, to --out or to standard output
+    /// Write a profile from the figures of a data sheet
     ///
-    /// Such as 'rpm=10000 capacity="600 GB" seek="3.7 ms" outer="204 MB/s" inner="125 MB/s"'. Further keys:
-    /// track_to_track, full_stroke, write_seek, heads, sector, interface, cache, source.
+    /// To --out, or to standard output. Such as 'rpm=10000 capacity="600 GB" seek="3.7 ms" outer="204 MB/s"
+    /// inner="125 MB/s"'. Further keys: track_to_track, full_stroke, write_seek, heads, sector, interface, cache,
+    /// source.
     #[arg(long, value_name = "FIGURES", conflicts_with_all = OF_A_RUN,
           conflicts_with_all = ["fit", "list", "print", "json"])]
     pub(crate) from_datasheet: Option<String>,

@@ -35,9 +35,9 @@ pub(crate) fn steady_after(points: &[(f64, f64)]) -> Option<usize> {
 /// Figures whose trend may be larger than this share of their mean are not steady.
 const STEADY_SHARE: f64 = 0.03;
 
-/// Returns whether figures of equal segments, all or the last eight or more of them, have no trend: the 95 % interval of
-/// what the line through them changes holds zero, and nothing beyond 3 % of their mean. Without the second, a figure that
-/// begins to fall is steady, because it is far from any line.
+/// Returns whether figures of equal segments, all or the last eight or more of them, have no trend: the 95 % interval
+/// of what the line through them changes holds zero, and nothing beyond 3 % of their mean. Without the second, a figure
+/// that begins to fall is steady, because it is far from any line.
 #[must_use]
 pub fn is_steady(figures: &[f64]) -> bool {
     let points: Vec<(f64, f64)> =
