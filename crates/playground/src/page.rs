@@ -2,16 +2,17 @@
 //!
 //! The page has the module and the scenarios inside. `module.js` says how the two talk.
 
-use std::io::Write as _;
+use std::num::NonZeroU64;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use serde_json::json;
 use strewn_report::{MAP_SCRIPT, ReportError, TIPS_SCRIPT, page_style, render_page, within_script};
 use strewn_scenario::{ScenarioError, SetError};
 use thiserror::Error;
 
 use crate::catalog::{Shipped, catalog};
+
+/// Passes of the compression: more make it smaller by less than a thousandth.
+const ITERATIONS: NonZeroU64 = NonZeroU64::MIN.saturating_add(4);
 
 const TEMPLATE: &str = include_str!("../page/playground.html");
 const STYLE: &str = include_str!("../page/playground.css");
@@ -52,9 +53,10 @@ pub enum PageError {
 /// # Errors
 /// If a scenario or a study is not valid.
 pub fn page(module: &[u8], shipped: &Shipped<'_>) -> Result<String, PageError> {
-    let mut compressed = GzEncoder::new(Vec::new(), Compression::best());
-    compressed.write_all(module)?;
-    let compressed = compressed.finish()?;
+    // A few seconds for a page that is loaded many times.
+    let most = zopfli::Options { iteration_count: ITERATIONS, ..zopfli::Options::default() };
+    let mut compressed = Vec::new();
+    zopfli::compress(most, zopfli::Format::Gzip, module, &mut compressed)?;
     Ok(filled(env!("CARGO_PKG_VERSION"), &catalog(shipped)?.to_string(), &compressed)?)
 }
 

@@ -10,7 +10,6 @@ mod set_up;
 pub mod write_anywhere;
 
 use std::any::Any;
-use std::fmt::Debug;
 
 use strewn_array::FirstSpindles;
 use strewn_raid::ProtectionLevel;
@@ -169,7 +168,7 @@ pub trait Kind: Table + KindValue {
 }
 
 /// What every type can do that is a [`Kind`] and a plain value.
-pub trait KindValue: Any + Debug + Send + Sync {
+pub trait KindValue: Any + Send + Sync {
     /// Returns a copy.
     fn copy(&self) -> Box<dyn Kind>;
 
