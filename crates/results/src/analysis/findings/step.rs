@@ -13,6 +13,9 @@ const BEYOND_SLOPE: f64 = 3.0;
 /// Further steps are many, and one sentence says so.
 const MOST: usize = 3;
 
+/// Counts something in a segment.
+type Count = fn(&Segment) -> u64;
+
 pub(super) fn find(results: &Results) -> Vec<Finding> {
     // Where hosts do different things, IOPS differ.
     let is_steady = results.workload.is_none();
@@ -75,11 +78,11 @@ fn began(array: &ArrayResults, before: &Segment, after: &Segment) -> String {
     });
     what.extend(added.map(|_| "a parity group is added".to_owned()));
     // For the first time in the run.
-    let begins = |count: fn(&Segment) -> u64| {
+    let begins = |count: Count| {
         let mut earlier = array.segments.iter().take_while(|one| one.index < after.index);
         count(after) > 0 && earlier.all(|one| count(one) == 0)
     };
-    let firsts: [(fn(&Segment) -> u64, &str); 5] = [
+    let firsts: [(Count, &str); 5] = [
         (
             |one| one.snapshots.as_ref().map_or(0, |snapshots| snapshots.taken),
             "the first snapshots are taken",
