@@ -1,7 +1,7 @@
 //! A kind of arrays made outside of Strewn: RAID-0 whose controller has neither a cache nor a log.
 //!
-//! It shows what a kind consists of, and tests that nothing else has to know it: [`array`] is the controller, and
-//! [`Striped`] its settings, with what Strewn asks of a kind. A program adds it with
+//! It shows what a kind consists of, and tests that nothing else has to know it: [`array`](mod@array) is the
+//! controller, and [`Striped`] its settings, with what Strewn asks of a kind. A program adds it with
 //! [`kinds::add`]`::<Striped>()`, and has `[array.striped]` in scenarios.
 
 #![forbid(unsafe_code)]
