@@ -7,6 +7,8 @@ extern crate self as strewn_base;
 mod calendar;
 mod direction;
 pub mod memory;
+#[cfg(feature = "nearest")]
+mod nearest;
 mod overlap;
 #[cfg(feature = "rng")]
 mod rng;
@@ -15,6 +17,8 @@ mod units;
 
 pub use calendar::{Booking, Calendar};
 pub use direction::Direction;
+#[cfg(feature = "nearest")]
+pub use nearest::nearest;
 pub use overlap::overlap;
 #[cfg(feature = "rng")]
 pub use rng::Rng;

@@ -1,16 +1,4 @@
-//! The known word that a misspelt one was meant to be.
-
-/// Returns the nearest of `known` by edit distance, if it is near enough to be a slip: within a
-/// third of the word's letters, or one letter.
-pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    let limit = (word.chars().count() / 3).max(1);
-    known
-        .into_iter()
-        .map(|candidate| (strsim::osa_distance(word, candidate), candidate))
-        .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
+//! The known settings that a misspelt one was meant to be.
 
 /// Returns the nearest few of `known` dotted names: those whose last part is near the last part of `path`, best first;
 /// or those near it as a whole.
@@ -25,17 +13,4 @@ pub(crate) fn near<'k>(path: &str, known: impl IntoIterator<Item = &'k str>) -> 
         .collect();
     found.sort_by_key(|(distance, name)| (*distance, strsim::osa_distance(path, name)));
     found.into_iter().map(|(_, name)| name.to_owned()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn finds_slips_and_nothing_else() {
-        let known = ["lun", "outstanding", "spindle", "scheduler"];
-        assert_eq!(nearest("outstandig", known), Some("outstanding"));
-        assert_eq!(nearest("spindles", known), Some("spindle"));
-        assert_eq!(nearest("colour", known), None);
-    }
 }

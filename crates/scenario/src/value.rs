@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use strewn_base::SECTOR_BYTES;
 use toml::de::DeValue;
 
-use crate::nearest::nearest;
 use crate::quantity::{Bytes, Nanoseconds};
+use strewn_base::nearest;
 
 /// Why a value was refused.
 #[derive(Debug)]

@@ -63,7 +63,6 @@ pub mod data_sheet;
 pub mod fit;
 mod geometry;
 mod mechanics;
-mod nearest;
 mod profile;
 mod profile_template;
 mod profile_validation;

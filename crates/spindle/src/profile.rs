@@ -9,10 +9,10 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use crate::nearest::nearest;
 use crate::profile_template::{Derived, ProfileTemplate, TemplateBase};
 use crate::provenance::{ProfileFault, Provenances, faults_of_text};
 use crate::zone::Zone;
+use strewn_base::nearest;
 
 /// The profiles that ship with the crate, by name. The first one is measured throughout.
 macro_rules! shipped {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use crate::nearest::nearest;
+use strewn_base::nearest;
 
 /// The entry of a file's table `provenance` that holds for every number without one of its own.
 pub(crate) const DEFAULT_SOURCE: &str = "default";

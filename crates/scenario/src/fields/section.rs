@@ -12,9 +12,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::fields::Text;
-use crate::nearest::nearest;
 use crate::problem::{Problem, ProblemKind};
 use crate::value::{self, one_of};
+use strewn_base::nearest;
 
 /// A table without keys: that of a text which leaves it to its defaults.
 static NOTHING: LazyLock<DeTable<'static>> = LazyLock::new(DeTable::new);

@@ -2,7 +2,7 @@
 
 use super::keys::{KEYS, Key, SOURCE, Unit};
 use super::{DataSheet, DataSheetError, DataSheetFault};
-use crate::nearest::nearest;
+use strewn_base::nearest;
 
 /// A word of the line with its place.
 struct Pair<'t> {
