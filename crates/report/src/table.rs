@@ -2,7 +2,6 @@
 //!
 //! A table has no escape sequences, and no letters outside ASCII except in names.
 
-use crate::columns::wrapped;
 use crate::controller_work::{CONTROLLER_WORK_HEADING, controller_work_lines};
 use crate::failures_table::failures_table;
 use crate::group_tables::{
@@ -19,7 +18,7 @@ use crate::rows_table::{ROWS_HEADING, rows_table};
 use crate::segments_table::segments_table_within;
 use crate::volumes_table::volumes_table;
 use crate::workloads_table::workloads_table;
-use strewn_results::words::fixed;
+use strewn_results::words::{fixed, wrapped};
 use strewn_results::{Finding, Results, Severity};
 
 /// The width of tables for a terminal that does not tell its own, in characters.

@@ -99,6 +99,7 @@ pub use strewn_alloc::MAP_LEVELS;
 /// Figures, quantities and kinds of operations in words: the same in tables, charts and pages.
 pub mod words {
     pub use crate::analysis::sweep::by_chance;
+    pub use crate::data::lines::wrapped;
     pub use crate::data::number::{fixed, grouped, signed, with_commas};
     pub use crate::data::phase::{kind_in_words, subject};
     pub use crate::data::quantity::{about, in_words};

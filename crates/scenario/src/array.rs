@@ -76,13 +76,6 @@ impl Array {
         self.luns.iter().fold(0, |sum, lun| sum.saturating_add(lun.bytes))
     }
 
-    /// Returns how much of all LUNs the array can have at most, in bytes: those of thin volumes may be larger than the
-    /// array.
-    #[must_use]
-    pub fn stored_lun_bytes(&self) -> u64 {
-        self.layout.stored_bytes(self)
-    }
-
     /// Returns the LUNs by volume, in the order of the first LUN of each: the order in which the array numbers both.
     /// All LUNs of an array in place are in one.
     #[must_use]

@@ -9,6 +9,7 @@ mod text;
 
 use comfy_table::CellAlignment;
 use strewn_results::ArrayResults;
+use strewn_results::words::wrapped;
 
 pub(crate) use cell::{Cell, Figure};
 pub(crate) use file::{FileColumn, csv_text, write_csv};
@@ -137,26 +138,6 @@ impl<Row> Column<'_, Row> {
 pub(crate) fn left_out_line(left_out: &[String], width: usize) -> String {
     let line = format!("Left out for the width: {}. --columns all has them.", left_out.join(", "));
     format!("\n{}\n", wrapped(&line, width, ""))
-}
-
-/// Breaks a sentence into lines of so many characters, of which all but the first begin with `indent`.
-pub(crate) fn wrapped(sentence: &str, width: usize, indent: &str) -> String {
-    let mut lines = String::new();
-    let mut column = 0usize;
-    for word in sentence.split(' ') {
-        let length = word.chars().count();
-        if column > 0 && column.saturating_add(1 + length) > width {
-            lines.push('\n');
-            lines.push_str(indent);
-            column = indent.len();
-        } else if column > 0 {
-            lines.push(' ');
-            column += 1;
-        }
-        lines.push_str(word);
-        column += length;
-    }
-    lines
 }
 
 /// Formats a figure with `show`, or a missing one as a dash.

@@ -16,6 +16,7 @@ pub(crate) mod gateway;
 pub(crate) mod housekeeping;
 pub(crate) mod json;
 pub(crate) mod layout_map;
+pub(crate) mod lines;
 pub(crate) mod live;
 pub(crate) mod loss;
 pub(crate) mod machine;

@@ -1,5 +1,7 @@
 //! The reference of settings, as a page of the documentation.
 
+use strewn_results::words::wrapped;
+
 use crate::fields::field::{Absence, Field, Scales};
 use crate::fields::kind::Kind;
 use crate::fields::schema::json_of;
@@ -66,20 +68,7 @@ impl Writer {
 
 /// Breaks a paragraph into lines as the rest of the documentation has them.
 fn in_lines(paragraph: &str) -> String {
-    const WIDTH: usize = 120;
-    let mut lines = String::new();
-    let mut column = 0;
-    for word in paragraph.split(' ') {
-        let width = word.chars().count();
-        if column > 0 {
-            let fits = column + 1 + width <= WIDTH;
-            lines.push(if fits { ' ' } else { '\n' });
-            column = if fits { column + 1 } else { 0 };
-        }
-        lines.push_str(word);
-        column += width;
-    }
-    lines
+    wrapped(paragraph, 120, "")
 }
 
 impl Visitor for Writer {

@@ -109,11 +109,6 @@ pub trait Kind: Table + KindValue {
         Vec::new()
     }
 
-    /// How much of all LUNs of `array` it can have at most, in bytes.
-    fn stored_bytes(&self, array: &Array) -> u64 {
-        array.lun_bytes()
-    }
-
     /// Shares in percent of which hardly anyone can mean less than one: their keys and values.
     fn shares(&self) -> Vec<(&'static str, f64)> {
         Vec::new()

@@ -136,14 +136,14 @@ fn cache_blocks(layout: &Settings) -> u32 {
 }
 
 fn delayed_free_blocks(array: &Array, layout: &Settings) -> u64 {
-    let lun_blocks = array.stored_lun_bytes().div_ceil(BLOCK_BYTES);
+    let lun_blocks = layout.stored_bytes(array).div_ceil(BLOCK_BYTES);
     (lun_blocks as f64 * layout.delayed_free_percent / 100.0) as u64
 }
 
 /// Returns the memory that an array needs, in bytes.
 pub(super) fn memory_bytes(layout: &Settings, scenario: &Scenario, array: &Array) -> u64 {
     let file_blocks = scenario.file_bytes(array) / BLOCK_BYTES;
-    let volume_blocks = array.stored_lun_bytes() / BLOCK_BYTES;
+    let volume_blocks = layout.stored_bytes(array) / BLOCK_BYTES;
     let data_spindles: u64 =
         layout.groups().iter().map(|group| u64::from(group.data_spindles)).sum();
     let aggregate_blocks = data_spindles * layout.right_sized_bytes / BLOCK_BYTES;

@@ -562,14 +562,6 @@ impl Kind for WriteAnywhere {
         self.room_warnings(array, file_bytes_of)
     }
 
-    fn stored_bytes(&self, array: &Array) -> u64 {
-        match array.volumes.is_empty() {
-            true => array.lun_bytes(),
-            // LUNs of thin volumes may be larger than the array.
-            false => array.lun_bytes().min(self.usable().0),
-        }
-    }
-
     fn shares(&self) -> Vec<(&'static str, f64)> {
         vec![
             ("reserve_percent", self.reserve_percent),

@@ -8,6 +8,15 @@ use crate::quantity::Bytes;
 use crate::volume::{Volume, VolumeLuns, reserved_bytes};
 
 impl WriteAnywhere {
+    /// Returns how much of all LUNs of `array` it can have at most, in bytes.
+    pub(super) fn stored_bytes(&self, array: &Array) -> u64 {
+        match array.volumes.is_empty() {
+            true => array.lun_bytes(),
+            // LUNs of thin volumes may be larger than the array.
+            false => array.lun_bytes().min(self.usable().0),
+        }
+    }
+
     /// Notes a problem if what is laid out of the LUNs before the run has no room. `root` is the scenario's.
     pub(super) fn check_laid_out(
         &self,
@@ -100,7 +109,7 @@ impl WriteAnywhere {
     /// Returns how full other data may make the array's aggregate so that no write waits for room, if it makes it
     /// fuller.
     fn roomy_percent(&self, array: &Array, file_bytes: u64) -> Option<f64> {
-        let held_back = array.stored_lun_bytes() as f64 * self.delayed_free_percent / 100.0;
+        let held_back = self.stored_bytes(array) as f64 * self.delayed_free_percent / 100.0;
         let dirty = 2.0 * self.buffer_cache_bytes as f64;
         let roomy = self.full_percent_beside(file_bytes as f64 / 100.0 + dirty + held_back);
         (self.other_data?.full_percent > roomy).then_some(roomy)
