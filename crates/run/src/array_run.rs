@@ -22,7 +22,7 @@ pub struct ArrayRun {
     /// Whether the host ended by itself; a plain closed loop never does.
     pub(crate) host_is_done: bool,
     /// Whether it has reached what it was to run until.
-    pub(crate) is_there: bool,
+    pub(crate) is_at_goal: bool,
     /// The layout of the file, if the run recorded it.
     pub(crate) map: Option<ArrayMap>,
     /// Why the log of its operations could not be written to its end.
@@ -58,7 +58,7 @@ impl ArrayRun {
     /// Returns whether it came to its end before the last segment: its host had nothing more to do, or it reached what
     /// it was to run until.
     pub(crate) fn ended_by_itself(&self) -> bool {
-        self.host_is_done || self.is_there
+        self.host_is_done || self.is_at_goal
     }
 
     /// Returns how many segments are complete.
@@ -76,7 +76,7 @@ impl SavedValue for ArrayRun {
             failures,
             data_loss,
             host_is_done,
-            is_there,
+            is_at_goal,
             map,
             unrecorded: _,
             unsaved: _,
@@ -85,7 +85,7 @@ impl SavedValue for ArrayRun {
         to.value(failures)?;
         to.value(data_loss)?;
         to.value(host_is_done)?;
-        to.value(is_there)?;
+        to.value(is_at_goal)?;
         let json = map.as_ref().map(|map| {
             let arrays = vec![map.clone()];
             LayoutMap { schema: MAP_SCHEMA, scenario: String::new(), seed: 0, arrays }
@@ -101,7 +101,7 @@ impl SavedValue for ArrayRun {
             failures: from.value()?,
             data_loss: from.value()?,
             host_is_done: from.value()?,
-            is_there: from.value()?,
+            is_at_goal: from.value()?,
             map: match from.value::<Option<String>>()? {
                 Some(json) => {
                     let map = LayoutMap::from_json(&json);

@@ -675,11 +675,11 @@ impl Segments<'_> {
                     segment.forget_responses();
                     let index_of_segment = segment.index;
                     run.segments.push(segment);
-                    run.is_there =
+                    run.is_at_goal =
                         build::is_at_goal(scenario, &scenario.arrays[index], &run.segments);
                     let is_last = index_of_segment >= scenario.segments
                         || simulation.is_done()
-                        || run.is_there;
+                        || run.is_at_goal;
                     if is_last || maps_every_segment(scenario) {
                         look_at_file(&*simulation, &mut run.map, index_of_segment);
                     }

@@ -90,24 +90,36 @@ pub fn loss_between(results: &Results, array: &ArrayResults, pair: &LikePair<'_>
         Limit::Controller => both_of_controller(array, first, last)?,
         Limit::Spindles => of_spindles(array, first, last, results.real_spindles.is_some())?,
     };
+    let account = account_of(array, limit, (first, &from), (last, &to));
+    Some(Loss { workloads: workloads.to_vec(), ..account })
+}
+
+/// Returns the account of a difference of IOPS, from what was spent in one segment to what was in another, which is of
+/// `array`.
+fn account_of(
+    array: &ArrayResults,
+    limit: Limit,
+    (first, from): (&Segment, &Spent),
+    (last, to): (&Segment, &Spent),
+) -> Loss {
     let per_us = -first.iops * last.iops / 1e6;
-    let parts = from.iter().zip(&to).map(|((cause, from_us), (_, to_us))| LossPart {
+    let parts = from.iter().zip(to).map(|((cause, from_us), (_, to_us))| LossPart {
         cause: *cause,
         from_us_per_op: rounded(*from_us, SIGNIFICANT_DIGITS),
         to_us_per_op: rounded(*to_us, SIGNIFICANT_DIGITS),
         // Avoids a negative zero.
         iops: rounded(per_us * (to_us - from_us), SIGNIFICANT_DIGITS) + 0.0,
     });
-    Some(Loss {
+    Loss {
         array: array.name.clone(),
-        workloads: workloads.to_vec(),
+        workloads: Vec::new(),
         limit,
         from_segment: first.index,
         to_segment: last.index,
         from_iops: first.iops,
         to_iops: last.iops,
         parts: parts.collect(),
-    })
+    }
 }
 
 /// Returns why a slower array delivers less than a faster one: the account of a loss from the one to the other, by the
@@ -134,23 +146,7 @@ pub(crate) fn between_arrays(
         }
         Busiest::Log => return None,
     };
-    let per_us = -faster.iops * slower.iops / 1e6;
-    let parts = from.iter().zip(&to).map(|((cause, from_us), (_, to_us))| LossPart {
-        cause: *cause,
-        from_us_per_op: rounded(*from_us, SIGNIFICANT_DIGITS),
-        to_us_per_op: rounded(*to_us, SIGNIFICANT_DIGITS),
-        iops: rounded(per_us * (to_us - from_us), SIGNIFICANT_DIGITS) + 0.0,
-    });
-    Some(Loss {
-        array: slow.name.clone(),
-        workloads: Vec::new(),
-        limit,
-        from_segment: faster.index,
-        to_segment: slower.index,
-        from_iops: faster.iops,
-        to_iops: slower.iops,
-        parts: parts.collect(),
-    })
+    Some(account_of(slow, limit, (faster, &from), (slower, &to)))
 }
 
 /// What a command costs the spindles of an array.

@@ -25,10 +25,18 @@ pub(crate) fn percent(points: &[(f64, f64)]) -> Option<f64> {
 /// Returns how many points come before those whose line has a change that is not distinguishable from zero; none if
 /// that is true of no [`LEAST_SEGMENTS`] or more at the end.
 pub(crate) fn steady_after(points: &[(f64, f64)]) -> Option<usize> {
+    level_after(points, |change, half_width, _| change <= half_width)
+}
+
+/// Returns how many points come before those, [`LEAST_SEGMENTS`] or more at the end, whose line is level by its change,
+/// half of the interval of that, and its mean.
+fn level_after(points: &[(f64, f64)], is_level: impl Fn(f64, f64, f64) -> bool) -> Option<usize> {
     let last = points.len().checked_sub(LEAST_SEGMENTS)?;
     (0..=last).find(|first| {
         let line = line(&points[*first..]);
-        line.and_then(|line| Some(line.change.abs() <= line.half_width?)).unwrap_or(false)
+        let level =
+            line.and_then(|line| Some(is_level(line.change.abs(), line.half_width?, line.mean)));
+        level.unwrap_or(false)
     })
 }
 
@@ -42,13 +50,10 @@ const STEADY_SHARE: f64 = 0.03;
 pub fn is_steady(figures: &[f64]) -> bool {
     let points: Vec<(f64, f64)> =
         figures.iter().enumerate().map(|(at, figure)| (at as f64, *figure)).collect();
-    let Some(last) = points.len().checked_sub(LEAST_SEGMENTS) else { return false };
-    let is_level = |line: Line| {
-        let half_width = line.half_width?;
-        let change = line.change.abs();
-        Some(change <= half_width && change + half_width <= STEADY_SHARE * line.mean)
-    };
-    (0..=last).any(|first| line(&points[first..]).and_then(is_level).unwrap_or(false))
+    let steady = level_after(&points, |change, half_width, mean| {
+        change <= half_width && change + half_width <= STEADY_SHARE * mean
+    });
+    steady.is_some()
 }
 
 fn line(points: &[(f64, f64)]) -> Option<Line> {

@@ -60,19 +60,19 @@ fn of_array(array: &ArrayResults) -> Vec<Finding> {
 
 /// Returns what is different in a segment from the one before.
 fn began(array: &ArrayResults, before: &Segment, after: &Segment) -> String {
-    let starts_ns = |segment: &Segment| {
+    let starts_at = |segment: &Segment| {
         let earlier = array.segments.iter().take_while(|one| one.index < segment.index);
         earlier.map(|one| one.seconds).sum::<f64>()
     };
-    let (begin, end) = (starts_ns(before), starts_ns(after) + after.seconds);
+    let (begin, end) = (starts_at(before), starts_at(after) + after.seconds);
     let mut what = Vec::new();
     let failed = array.failures.iter().filter(|one| (begin..end).contains(&one.at_seconds));
     what.extend(failed.map(|one| format!("spindle {} fails", one.spindle)));
     let is_here = |at_seconds: Option<f64>| at_seconds.is_some_and(|at| (begin..end).contains(&at));
-    let began = array.failures.iter().filter(|one| is_here(one.rebuild_began_at_seconds));
-    what.extend(began.map(|one| format!("the rebuild of spindle {} begins", one.spindle)));
-    let ended = array.failures.iter().filter(|one| is_here(one.rebuilt_at_seconds));
-    what.extend(ended.map(|one| format!("the rebuild of spindle {} ends", one.spindle)));
+    let rebuilding = array.failures.iter().filter(|one| is_here(one.rebuild_began_at_seconds));
+    what.extend(rebuilding.map(|one| format!("the rebuild of spindle {} begins", one.spindle)));
+    let rebuilt = array.failures.iter().filter(|one| is_here(one.rebuilt_at_seconds));
+    what.extend(rebuilt.map(|one| format!("the rebuild of spindle {} ends", one.spindle)));
     let added = array.parity_groups.iter().filter(|group| {
         group.added_at_seconds > 0.0 && (begin..end).contains(&group.added_at_seconds)
     });
