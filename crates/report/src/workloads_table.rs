@@ -1,8 +1,8 @@
 //! The jobs or access specifications of a run with several, by segment.
 
-use crate::columns::{Columns, Figure, SegmentRow, declared};
+use crate::columns::{Columns, Figure, SegmentRow, declared, left_out_line};
 use strewn_results::words::fixed;
-use strewn_results::{ArrayResults, Results, WorkloadFigures};
+use strewn_results::{ArrayResults, RateLimit, Results, WorkloadFigures};
 
 /// Returns the figures of each job or access specification, if several were run. Empty otherwise.
 #[must_use]
@@ -13,9 +13,10 @@ pub fn workloads_table(results: &Results, array: &ArrayResults) -> String {
     }
     let has_layout = rows.iter().any(|row| figures(row).is_some_and(|it| it.layout.is_some()));
     let layout = |row: &SegmentRow<'_>| Some(Figure::new(figures(row)?.layout?.score, 3));
-    let mut table = Columns::new()
+    let (table, left_out) = Columns::new()
         .all(declared!["segment"])
         .words("workload", workload_name)
+        .when(any_limit(&rows), |columns| columns.words("at most", limits))
         .all(declared!["host_ops_per_s", "throughput_mib_per_s", "response_mean_ms"])
         .all(declared!["response_p95_ms", "response_p99_ms"])
         .number("reads\n%", |row| {
@@ -24,7 +25,8 @@ pub fn workloads_table(results: &Results, array: &ArrayResults) -> String {
         })
         .all(declared!["read_ms", "write_ms"])
         .when(has_layout, |columns| columns.number("layout\nscore", layout))
-        .render(&rows);
+        .render_narrow(&rows);
+    let mut table = table + &left_out_line(&left_out);
     for note in missed_rates(results, array) {
         table.push_str(&format!("\n{note}\n"));
     }
@@ -32,10 +34,11 @@ pub fn workloads_table(results: &Results, array: &ArrayResults) -> String {
 }
 
 /// Returns the columns of the same table on the page.
-pub(crate) fn workload_columns<'a>() -> Columns<'a, SegmentRow<'a>> {
+pub(crate) fn workload_columns<'a>(rows: &[SegmentRow<'a>]) -> Columns<'a, SegmentRow<'a>> {
     Columns::new()
         .all(declared!["segment", "phase"])
         .words("workload", workload_name)
+        .when(any_limit(rows), |columns| columns.words("at most", limits))
         .all(declared!["host_ops_per_s", "throughput_mib_per_s", "response_mean_ms"])
         .all(declared!["response_p50_ms", "response_p95_ms", "response_p99_ms"])
         .number("reads", |row| {
@@ -62,30 +65,39 @@ fn workload_name(row: &SegmentRow<'_>) -> String {
     figures(row).map(|it| it.name.clone()).unwrap_or_default()
 }
 
-/// Returns a sentence for each named workload that stayed below its limit of operations a second by more than 2 %,
-/// which too few outstanding operations do.
+/// Returns the most that the workload does a second, in words; empty if only answers hold it back.
+fn limits(row: &SegmentRow<'_>) -> String {
+    let limits = figures(row).map(|it| row.results.rate_limits(&it.name)).unwrap_or_default();
+    limits.iter().map(RateLimit::words).collect::<Vec<_>>().join(", ")
+}
+
+fn any_limit(rows: &[SegmentRow<'_>]) -> bool {
+    rows.iter().any(|row| !limits(row).is_empty())
+}
+
+/// Returns a sentence for each workload that stayed below a limit of its own by more than 2 %, which slow answers to
+/// the operations that it has outstanding do. A segment that ended early says nothing.
 pub(crate) fn missed_rates(results: &Results, array: &ArrayResults) -> Vec<String> {
-    let setting = |number: usize, key: &str| {
-        results.settings.get(&format!("workload.{number}.{key}")).map(ToString::to_string)
-    };
-    let missed = |number: usize| {
-        let name = setting(number, "name")?;
-        let limit: f64 = setting(number, "operations_per_second")?.parse().ok()?;
-        let of_workload = array.segments.iter().flat_map(|segment| &segment.by_workload);
-        let own = of_workload.filter(|workload| workload.name == name);
-        let least = own.map(|workload| workload.iops).reduce(f64::min)?;
-        (least < 0.98 * limit).then(|| {
+    let rows = array.rated_segments().iter();
+    let of_segments = rows.flat_map(|one| one.by_workload.iter().map(|it| (it, one.seconds)));
+    let mut names: Vec<&str> = of_segments.clone().map(|(it, _)| it.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let missed = |name: &str, limit: &RateLimit| {
+        let own = of_segments.clone().filter(|(it, _)| it.name == name && it.ops() > 0);
+        let all = own.filter_map(|(it, seconds)| limit.beside(it, seconds));
+        let [most, least] = all.min_by(|one, other| one[1].total_cmp(&other[1]))?;
+        (least < 0.98 * most).then(|| {
             format!(
-                "{name}: {} operations a second at least, of at most {}. Each waits for one of its {} outstanding \
-                 operations.",
-                fixed(least, 0),
-                fixed(limit, 0),
-                setting(number, "outstanding").unwrap_or_default()
+                "{name}: {} at least, of {} at most. Each operation waits for one of those outstanding to be answered.",
+                fixed(least, if least < 100.0 { 1 } else { 0 }),
+                limit.words()
             )
         })
     };
-    (1..=results.settings.len())
-        .map_while(|number| setting(number, "name").map(|_| number))
-        .filter_map(missed)
-        .collect()
+    let of_name = |name: &&str| {
+        let limits = results.rate_limits(name);
+        limits.iter().filter_map(|limit| missed(name, limit)).collect::<Vec<_>>()
+    };
+    names.iter().flat_map(of_name).collect()
 }

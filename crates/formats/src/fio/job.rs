@@ -36,6 +36,8 @@ pub struct Job {
     pub io_depth: u32,
     /// `ioengine`, as given. It decides whether `iodepth` has an effect.
     pub io_engine: Option<String>,
+    /// `filename`: the file that it accesses. Without one, each clone has a file of its own.
+    pub file_name: Option<String>,
     /// `numjobs`: how many copies of this job run side by side.
     pub clones: u32,
     /// `size`: length of the region accessed; the whole device if none.
@@ -86,6 +88,7 @@ impl Job {
             covers_every_block: true,
             io_depth: 1,
             io_engine: None,
+            file_name: None,
             clones: 1,
             size: None,
             offset: Extent::Bytes(0),

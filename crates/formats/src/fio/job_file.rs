@@ -229,6 +229,10 @@ impl JobFile {
                     self.refused.push(note("it names several files; a job accesses one LUN"));
                 } else {
                     self.ignored.push(note(reason));
+                    if name == "filename" {
+                        let given = value.filter(|value| !value.is_empty());
+                        resolved.job.file_name = given.map(str::to_owned);
+                    }
                 }
             }
             Treatment::Refused(reason, off) => {

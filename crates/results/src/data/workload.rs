@@ -1,5 +1,6 @@
 //! The workload of a file that replaced the scenario's own.
 
+use crate::data::number::{rounded, with_commas};
 use crate::data::segment::{ResponseTime, SegmentLayout};
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +104,65 @@ pub struct WorkloadWorker {
     pub first_byte: u64,
     /// Number of bytes that it accesses.
     pub region_bytes: u64,
+    /// The most that it does; absent if only answers hold it back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<RateLimit>,
+}
+
+/// The most that a workload does a second, in operations or in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RateLimit {
+    /// The operations that it limits.
+    pub of: LimitedOperations,
+    /// How many operations a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops: Option<f64>,
+    /// How many MiB (1,048,576 bytes) a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mib_per_s: Option<f64>,
+}
+
+/// Operations that a rate is a limit of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LimitedOperations {
+    /// All together.
+    All,
+    /// Reads.
+    Reads,
+    /// Writes.
+    Writes,
+}
+
+impl RateLimit {
+    /// Returns the limit and what a workload did of what it limits, in the same unit; none of an empty one.
+    #[must_use]
+    pub fn beside(&self, figures: &WorkloadFigures, seconds: f64) -> Option<[f64; 2]> {
+        let of = match self.of {
+            LimitedOperations::All => &[figures.reads, figures.writes][..],
+            LimitedOperations::Reads => &[figures.reads],
+            LimitedOperations::Writes => &[figures.writes],
+        };
+        let done =
+            |amount: fn(&OperationFigures) -> f64| of.iter().map(amount).sum::<f64>() / seconds;
+        let by_operations = self.iops.map(|limit| [limit, done(|of| of.ops as f64)]);
+        by_operations.or_else(|| Some([self.mib_per_s?, done(|of| of.mib)]))
+    }
+
+    /// Returns the limit in words: `reads 500 IOPS`.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let of = match self.of {
+            LimitedOperations::All => "",
+            LimitedOperations::Reads => "reads ",
+            LimitedOperations::Writes => "writes ",
+        };
+        let (limit, unit) = match (self.iops, self.mib_per_s) {
+            (Some(iops), _) => (iops, "IOPS"),
+            (None, limit) => (limit.unwrap_or_default(), "MiB/s"),
+        };
+        format!("{of}{} {unit}", with_commas(&rounded(limit, 4).to_string()))
+    }
 }
 
 /// A trace and how it was replayed.

@@ -1,13 +1,15 @@
 //! fio's jobs as workers.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use strewn_array::LunId;
+use strewn_base::BLOCK_BYTES;
 use strewn_formats::fio::{
     BlockSizes, Distribution as FioDistribution, Extent, Job, JobFile, OptionNote,
     PatternDirection, RateProcess, Zone,
 };
-use strewn_results::{Ignored, WorkloadWorker};
+use strewn_results::{Ignored, LimitedOperations, RateLimit, WorkloadWorker};
 use strewn_sim::{Accesses, Outstanding, Rate, ThinkTime, Worker};
 use strewn_workload::{Distribution, ExponentialGaps, Pattern, PatternLine, Sequence, ZoneShare};
 
@@ -84,11 +86,19 @@ pub(super) fn read(
             add("iodepth", format!("ioengine {engine} waits for each access"));
         }
         if job.ramp_time_us > 0 {
-            add("ramp_time", "every segment is measured; the first shows the beginning".into());
+            add("ramp_time", "every segment is measured; warm_up of the scenario is not".into());
         }
         if job.seed.is_some() {
             add("randseed", "the scenario's seed, or --seed, is what draws follow".into());
         }
+    }
+    if are_several(&jobs) && !are_apart(&jobs) {
+        ignored.push(Ignored {
+            name: "filename".to_owned(),
+            place: shown,
+            reason: "jobs have files of their own, but not all a size in bytes: all work on the file under load from its start"
+                .to_owned(),
+        });
     }
     Ok((jobs, ignored))
 }
@@ -148,6 +158,21 @@ fn check(job: &Job, file: &str) -> Vec<LoadError> {
         }
     }
     problems
+}
+
+/// Returns the rates of a job, of what it does.
+fn limits(job: &Job) -> Vec<RateLimit> {
+    let limit = |direction| {
+        let iops = of(&job.rate_iops, direction).map(|rate| rate as f64);
+        let bytes = of(&job.rate_bytes, direction);
+        let mib_per_s = bytes.map(|rate| rate as f64 / f64::from(1 << 20));
+        let of = match direction {
+            0 => LimitedOperations::Reads,
+            _ => LimitedOperations::Writes,
+        };
+        (iops.is_some() || mib_per_s.is_some()).then_some(RateLimit { of, iops, mib_per_s })
+    };
+    directions(job).into_iter().filter_map(limit).collect()
 }
 
 fn limit_bytes(job: &Job, direction: usize) -> bool {
@@ -259,8 +284,85 @@ fn pattern(job: &Job, region: Region) -> Pattern {
     }
 }
 
-/// Returns the region that a clone of a job accesses.
-fn region(job: &Job, clone: u32, file: &str, file_bytes: u64) -> Result<Region, LoadError> {
+/// A clone of a job, and where it works.
+struct Placed<'j> {
+    job: &'j Job,
+    group: u32,
+    clone: u32,
+    region: Region,
+}
+
+/// Returns the clones of all jobs. Files that fio would keep apart lie one behind the other in the file under load, if all
+/// their lengths are known.
+fn placed<'j>(
+    jobs: &'j [JobPlan],
+    file: &str,
+    file_bytes: u64,
+) -> Result<Vec<Placed<'j>>, LoadError> {
+    let starts = are_apart(jobs).then(|| starts(jobs, file_bytes));
+    let mut placed = Vec::new();
+    for (at, JobPlan { job, group }) in jobs.iter().enumerate() {
+        for clone in 0..job.clones {
+            let start = starts.as_ref().and_then(|starts| starts.get(&file_of(jobs, at, clone)));
+            let start = start.copied().unwrap_or(0);
+            let (offset, bytes) = extent(job, clone, file_bytes);
+            let what = format!("{file}:{}: job \"{}\"", job.line, job.name);
+            let region = Region { first_byte: start.saturating_add(offset), bytes };
+            let region = region.within(file_bytes, &what)?;
+            placed.push(Placed { job, group: *group, clone, region });
+        }
+    }
+    Ok(placed)
+}
+
+/// A file that jobs access: by its name or, without one, the job's and the clone's own.
+#[derive(PartialEq, Eq, Hash)]
+enum FileOf<'j> {
+    Named(&'j str),
+    Own(usize, u32),
+}
+
+fn file_of(jobs: &[JobPlan], at: usize, clone: u32) -> FileOf<'_> {
+    jobs[at].job.file_name.as_deref().map_or(FileOf::Own(at, clone), FileOf::Named)
+}
+
+/// Returns whether jobs access several files whose lengths they give.
+fn are_apart(jobs: &[JobPlan]) -> bool {
+    are_several(jobs) && jobs.iter().all(|plan| matches!(plan.job.size, Some(Extent::Bytes(_))))
+}
+
+fn are_several(jobs: &[JobPlan]) -> bool {
+    let of_clones = |at: usize| (0..jobs[at].job.clones).map(move |clone| file_of(jobs, at, clone));
+    let mut files = (0..jobs.len()).flat_map(of_clones);
+    let first = files.next();
+    files.any(|file| Some(file) != first)
+}
+
+/// Returns where each file begins, in the order in which jobs name them.
+fn starts(jobs: &[JobPlan], file_bytes: u64) -> HashMap<FileOf<'_>, u64> {
+    let mut files: Vec<(FileOf<'_>, u64)> = Vec::new();
+    for (at, JobPlan { job, .. }) in jobs.iter().enumerate() {
+        for clone in 0..job.clones {
+            let (offset, bytes) = extent(job, clone, file_bytes);
+            let end = offset.saturating_add(bytes);
+            let file = file_of(jobs, at, clone);
+            match files.iter_mut().find(|(other, _)| *other == file) {
+                Some((_, length)) => *length = (*length).max(end),
+                None => files.push((file, end)),
+            }
+        }
+    }
+    let mut starts = HashMap::with_capacity(files.len());
+    let mut next = 0_u64;
+    for (file, length) in files {
+        starts.insert(file, next);
+        next = next.saturating_add(length.div_ceil(BLOCK_BYTES).saturating_mul(BLOCK_BYTES));
+    }
+    starts
+}
+
+/// Returns where in its file a clone of a job works, and on how many bytes.
+fn extent(job: &Job, clone: u32, file_bytes: u64) -> (u64, u64) {
     let increment = job.offset_increment.bytes_of(file_bytes).saturating_mul(clone.into());
     let first_byte = job.offset.bytes_of(file_bytes).saturating_add(increment) / 512 * 512;
     let rest = file_bytes.saturating_sub(first_byte);
@@ -272,8 +374,7 @@ fn region(job: &Job, clone: u32, file: &str, file_bytes: u64) -> Result<Region, 
         }
         Some(Extent::Bytes(bytes)) => bytes,
     };
-    let what = format!("{file}:{}: job \"{}\"", job.line, job.name);
-    Region { first_byte, bytes: bytes / 512 * 512 }.within(file_bytes, &what)
+    (first_byte, bytes / 512 * 512)
 }
 
 /// Returns whether a job reads and writes, each or one of them limited by a rate.
@@ -293,47 +394,44 @@ pub(super) fn workers(
     seed: u64,
 ) -> Result<Vec<Worker>, LoadError> {
     let mut workers = Vec::new();
-    for JobPlan { job, group } in jobs {
-        for clone in 0..job.clones {
-            let seed = seed_of_worker(seed, workers.len());
-            let what = format!("{file}:{}: job \"{}\"", job.line, job.name);
-            let region = region(job, clone, file, file_bytes)?;
-            let stream = stream(&pattern(job, region), region, seed, &what)?;
-            let accesses: Box<dyn Accesses> = match mixes_at_rates(job) {
-                true => Box::new(ReadsAndWrites::new(stream, job.read_percent, seed)),
-                false => Box::new(stream),
-            };
-            let io_size = job.io_size.map_or(region.bytes, |size| size.bytes_of(file_bytes));
-            let rate = |direction| match of(&job.rate_iops, direction) {
-                Some(per_second) if job.rate_process == RateProcess::Poisson => {
-                    let seed = !seed.wrapping_add(direction as u64);
-                    Some(Rate::Poisson(ExponentialGaps::new(per_second, seed)))
-                }
-                Some(per_second) => Some(Rate::Operations(per_second)),
-                None => of(&job.rate_bytes, direction).map(Rate::Bytes),
-            };
-            let worker = Worker {
-                lun: LunId(0),
-                rate: None,
-                accesses,
-                outstanding: Outstanding::Closed(job.outstanding()),
-                think_time: job.think_time.filter(|think_time| think_time.pause_us > 0).map(
-                    |think_time| ThinkTime {
-                        accesses: think_time.accesses,
-                        pause_ns: think_time.pause_us.saturating_mul(1000),
-                    },
-                ),
-                rates: [rate(0), rate(1)],
-                group: *group,
-                start_delay_ns: job.start_delay_us.saturating_mul(1000),
-                runtime_ns: job.runtime_us.map(|us| us.saturating_mul(1000)),
-                measures_late: true,
-                most_accesses: job.accesses(),
-                most_bytes: (!job.time_based).then(|| io_size.saturating_mul(job.loops)),
-                workload: Some(job.name.as_str().into()),
-            };
-            workers.push(worker);
-        }
+    for Placed { job, group, region, .. } in placed(jobs, file, file_bytes)? {
+        let seed = seed_of_worker(seed, workers.len());
+        let what = format!("{file}:{}: job \"{}\"", job.line, job.name);
+        let stream = stream(&pattern(job, region), region, seed, &what)?;
+        let accesses: Box<dyn Accesses> = match mixes_at_rates(job) {
+            true => Box::new(ReadsAndWrites::new(stream, job.read_percent, seed)),
+            false => Box::new(stream),
+        };
+        let io_size = job.io_size.map_or(region.bytes, |size| size.bytes_of(file_bytes));
+        let rate = |direction| match of(&job.rate_iops, direction) {
+            Some(per_second) if job.rate_process == RateProcess::Poisson => {
+                let seed = !seed.wrapping_add(direction as u64);
+                Some(Rate::Poisson(ExponentialGaps::new(per_second, seed)))
+            }
+            Some(per_second) => Some(Rate::Operations(per_second)),
+            None => of(&job.rate_bytes, direction).map(Rate::Bytes),
+        };
+        let worker = Worker {
+            lun: LunId(0),
+            rate: None,
+            accesses,
+            outstanding: Outstanding::Closed(job.outstanding()),
+            think_time: job.think_time.filter(|think_time| think_time.pause_us > 0).map(
+                |think_time| ThinkTime {
+                    accesses: think_time.accesses,
+                    pause_ns: think_time.pause_us.saturating_mul(1000),
+                },
+            ),
+            rates: [rate(0), rate(1)],
+            group,
+            start_delay_ns: job.start_delay_us.saturating_mul(1000),
+            runtime_ns: job.runtime_us.map(|us| us.saturating_mul(1000)),
+            measures_late: true,
+            most_accesses: job.accesses(),
+            most_bytes: (!job.time_based).then(|| io_size.saturating_mul(job.loops)),
+            workload: Some(job.name.as_str().into()),
+        };
+        workers.push(worker);
     }
     Ok(workers)
 }
@@ -343,19 +441,13 @@ pub(super) fn streams(
     file: &str,
     file_bytes: u64,
 ) -> Result<Vec<LoadStream>, LoadError> {
-    let mut streams = Vec::new();
-    for JobPlan { job, .. } in jobs {
-        for clone in 0..job.clones {
-            let region = region(job, clone, file, file_bytes)?;
-            streams.push(LoadStream {
-                pattern: pattern(job, region),
-                first_byte: region.first_byte,
-                bytes: region.bytes,
-                outstanding: job.outstanding(),
-            });
-        }
-    }
-    Ok(streams)
+    let stream = |Placed { job, region, .. }: Placed<'_>| LoadStream {
+        pattern: pattern(job, region),
+        first_byte: region.first_byte,
+        bytes: region.bytes,
+        outstanding: job.outstanding(),
+    };
+    Ok(placed(jobs, file, file_bytes)?.into_iter().map(stream).collect())
 }
 
 pub(super) fn described(
@@ -363,24 +455,18 @@ pub(super) fn described(
     file: &str,
     file_bytes: u64,
 ) -> Result<Vec<WorkloadWorker>, LoadError> {
-    let mut described = Vec::new();
-    for JobPlan { job, .. } in jobs {
-        for clone in 0..job.clones {
-            let region = region(job, clone, file, file_bytes)?;
-            described.push(WorkloadWorker {
-                name: if job.clones > 1 {
-                    format!("{}.{clone}", job.name)
-                } else {
-                    job.name.clone()
-                },
-                specification: job.name.clone(),
-                outstanding: Some(job.outstanding()),
-                first_byte: region.first_byte,
-                region_bytes: region.bytes,
-            });
-        }
-    }
-    Ok(described)
+    let described = |Placed { job, clone, region, .. }: Placed<'_>| WorkloadWorker {
+        name: match job.clones {
+            1 => job.name.clone(),
+            _ => format!("{}.{clone}", job.name),
+        },
+        specification: job.name.clone(),
+        outstanding: Some(job.outstanding()),
+        first_byte: region.first_byte,
+        region_bytes: region.bytes,
+        limits: limits(job),
+    };
+    Ok(placed(jobs, file, file_bytes)?.into_iter().map(described).collect())
 }
 
 /// Returns the largest number of accesses outstanding at a time.

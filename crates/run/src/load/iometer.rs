@@ -340,6 +340,7 @@ impl Specifications {
                 outstanding: worker.outstanding,
                 first_byte: region.first_byte,
                 region_bytes: region.bytes,
+                limits: Vec::new(),
             })
         };
         self.workers.iter().map(described).collect()
