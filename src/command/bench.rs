@@ -34,11 +34,6 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<Ending, Failure> {
             return Err(Failure::stopped("stopped before everything was measured"));
         }
     }
-    let text = if arguments.json {
-        figures_json(&costs).map_err(|error| Failure::failed(error.to_string()))?
-    } else {
-        cost_tables(&costs)
-    };
-    terminal::print(&text)?;
+    terminal::print(&arguments.format.tables_or(|| figures_json(&costs), || cost_tables(&costs))?)?;
     Ok(Ending::Complete)
 }

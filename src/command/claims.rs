@@ -56,7 +56,8 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
     }
     let judged: Vec<JudgedClaim<'_>> =
         about.iter().map(|claim| results::judge(claim, &runs)).collect();
-    terminal::print(&(report::claims_table(&judged) + &notes))?;
+    let text = arguments.format.draw(|| report::claims_table(&judged) + &notes);
+    terminal::print(&text)?;
     let of_claims = judged.iter().flat_map(|judged| &judged.figures);
     let mut missing: Vec<&str> = Vec::new();
     for name in of_claims.map(|figure| figure.figure.run.as_str()) {

@@ -6,7 +6,7 @@ use strewn::report;
 use strewn::results::{self, Metric, Results};
 use strewn::terminal::{self, Ending, Failure};
 
-use super::arguments::CompareArguments;
+use super::arguments::{CompareArguments, Format};
 use super::out_directory::OutDirectory;
 use super::output_files::{picture, picture_names};
 use super::results_directory;
@@ -33,6 +33,10 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Ending, Failure> {
     })?;
     let failed = |error: &dyn std::fmt::Display| Failure::failed(error.to_string());
     let json = compared.to_json_string().map_err(|error| failed(&error))?;
+    let printed = || match arguments.format.format() {
+        Format::Csv => Ok(report::runs_csv(&compared)),
+        _ => arguments.format.tables_or(|| Ok(json.clone()), || report::runs_tables(&compared)),
+    };
     if let Some(out) = &arguments.out {
         let charts = CHARTS.iter().flat_map(|(stem, _)| picture_names(stem, &arguments.pictures));
         let names = [JSON, CSV].map(str::to_owned).into_iter().chain(charts).collect();
@@ -49,17 +53,17 @@ pub(crate) fn compare(arguments: &CompareArguments) -> Result<Ending, Failure> {
             files.extend(picture(stem, svg, &arguments.pictures)?);
         }
         // Print first, whether or not there is room for the files.
-        terminal::print(&if arguments.json { json } else { report::runs_tables(&compared) })?;
+        terminal::print(&printed()?)?;
         out.write(&files, |_| "make room, and repeat the command".to_owned())?;
         let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
         let said = format!("Written into {}: {}.", out.path().display(), names.join(", "));
-        match arguments.json {
+        match arguments.format.is_for_programs() {
             true => terminal::say_to_person(&said),
             false => terminal::print(&format!("\n{said}\n"))?,
         }
         return Ok(Ending::Complete);
     }
-    terminal::print(&if arguments.json { json } else { report::runs_tables(&compared) })?;
+    terminal::print(&printed()?)?;
     Ok(Ending::Complete)
 }
 

@@ -6,7 +6,7 @@ use strewn::report::{self, ChartError, RESULTS_CHARTS, Report};
 use strewn::results::{Column, LayoutMap, Results};
 use strewn::terminal::{self, Failure};
 
-use super::arguments::{PictureArguments, TableArguments, TableFormat};
+use super::arguments::{Format, FormatArguments, PictureArguments, TableArguments, TableFormat};
 use super::out_directory::{OutDirectory, OutFile};
 
 pub(crate) const RESULTS: &str = "results.json";
@@ -37,7 +37,7 @@ pub(crate) fn names_of_run() -> Vec<String> {
 
 /// Returns the formats of the tables of segments in a directory that this build can write, or the default.
 pub(crate) fn formats_in(directory: &Path) -> Vec<TableFormat> {
-    let mut formats = vec![TableFormat::Csv, TableFormat::Md];
+    let mut formats = vec![TableFormat::Csv, TableFormat::Markdown];
     if cfg!(feature = "parquet") {
         formats.push(TableFormat::Parquet);
     }
@@ -48,7 +48,7 @@ pub(crate) fn formats_in(directory: &Path) -> Vec<TableFormat> {
 fn segments_name(format: TableFormat) -> &'static str {
     match format {
         TableFormat::Csv => SEGMENTS,
-        TableFormat::Md => SEGMENTS_MARKDOWN,
+        TableFormat::Markdown => SEGMENTS_MARKDOWN,
         TableFormat::Parquet => SEGMENTS_PARQUET,
     }
 }
@@ -106,9 +106,9 @@ pub(crate) fn of_report(
 
 /// What a run gives: the text for standard output, and files.
 pub(crate) struct RunOutput {
-    /// Tables, or results as JSON.
     pub(crate) text: String,
-    pub(crate) is_json: bool,
+    /// Whether a program is to read it.
+    pub(crate) is_for_programs: bool,
     /// The measurements, and the files derived from them.
     pub(crate) files: Option<OutputFiles>,
 }
@@ -124,16 +124,32 @@ fn files_of(count: usize) -> String {
     if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }
 
-/// Returns the tables of a run as they are printed.
-pub(crate) fn tables(results: &Results, arguments: &TableArguments) -> String {
-    let width = if arguments.has_all() { usize::MAX } else { terminal::table_width() };
-    report::all_tables_within(results, width)
+/// Returns what is printed of a run; `json` is the text of its results.
+pub(crate) fn printed(
+    results: &Results,
+    json: &str,
+    format: &FormatArguments,
+    table: &TableArguments,
+) -> Result<String, Failure> {
+    let columns = table.columns();
+    Ok(match format.format() {
+        Format::Json => json.to_owned(),
+        Format::Csv => {
+            let mut bytes = Vec::new();
+            report::write_segments_csv(results, &columns, &mut bytes).map_err(failed)?;
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        Format::Text | Format::Markdown => {
+            let width = if table.has_all() { usize::MAX } else { terminal::table_width() };
+            format.draw_within(width, || report::all_tables_of(results, &columns))
+        }
+    })
 }
 
 /// Prints what a run found, and then writes its files. A full disk, a closed output or a chart that cannot be drawn
 /// does not lose the rest; the first failure is returned.
 pub(crate) fn publish(output: RunOutput) -> Result<(), Failure> {
-    let RunOutput { text, is_json, files } = output;
+    let RunOutput { text, is_for_programs, files } = output;
     let printed = terminal::print(&text);
     let Some(OutputFiles { out, mut measured, made }) = files else { return printed };
     let shown = out.path().display();
@@ -154,8 +170,8 @@ pub(crate) fn publish(output: RunOutput) -> Result<(), Failure> {
             ),
             false => format!("Written into {shown}: {}.", files_of(measured.len())),
         };
-        match is_json {
-            // Nothing but JSON goes to standard output, and nothing to a log.
+        match is_for_programs {
+            // Nothing else goes to standard output, and nothing to a log.
             true => terminal::say_to_person(&said),
             // Nothing is printed of a run that was to be quiet.
             false if text.is_empty() => {}
@@ -176,7 +192,7 @@ fn segments(
         TableFormat::Csv => {
             report::write_segments_csv(results, columns, &mut bytes).map_err(failed)?
         }
-        TableFormat::Md => bytes = report::segments_markdown(results, columns).into_bytes(),
+        TableFormat::Markdown => bytes = report::segments_markdown(results, columns).into_bytes(),
         #[cfg(feature = "parquet")]
         TableFormat::Parquet => {
             report::write_segments_parquet(results, columns, &mut bytes).map_err(failed)?;

@@ -17,7 +17,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<Ending, Failure> {
     let ResultsDirectory { results, map, scenario } = results_directory::read(directory)?;
     let into = arguments.out.as_deref().unwrap_or(directory);
     arguments.table.check_against(Some(into))?;
-    let formats = match arguments.table.format {
+    let formats = match arguments.table.table {
         Some(format) => vec![format],
         None => output_files::formats_in(directory),
     };

@@ -190,14 +190,14 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         Ok::<_, Failure>(OutputFiles { out, measured: output_files::of_run(&shown, &json)?, made })
     };
     let files = out.map(files).transpose()?;
-    let is_json = arguments.json;
-    let text = match (is_json, arguments.brief, arguments.quiet) {
-        (true, ..) => json,
-        (false, _, true) => String::new(),
-        (false, true, false) => report::brief(&results, terminal::table_width()),
-        (false, false, false) => output_files::tables(&results, &arguments.table),
+    let format = &arguments.format;
+    let text = match (arguments.brief, arguments.quiet) {
+        (_, true) => String::new(),
+        (true, false) => format.draw(|| report::brief(&results)),
+        (false, false) => output_files::printed(&results, &json, format, &arguments.table)?,
     };
-    output_files::publish(RunOutput { text, is_json, files })?;
+    let is_for_programs = format.is_for_programs();
+    output_files::publish(RunOutput { text, is_for_programs, files })?;
     if let Some(unwritten) = unwritten {
         return Err(unwritten);
     }

@@ -14,6 +14,14 @@ const PUBLISHED_ENDING: &str = ".published.toml";
 /// Suffix of files of sensitivities.
 const SENSITIVITY_ENDING: &str = ".sensitivity.toml";
 
+/// Files of other tools that people take for scenarios: their endings, what they are, and the flag that takes them.
+const OF_OTHER_TOOLS: [(&str, &str, &str); 4] = [
+    (".fio", "a fio job file", "--fio-job"),
+    (".icf", "an Iometer configuration", "--access-spec"),
+    (".csv", "a table or a trace", "--trace"),
+    (".gz", "a trace", "--trace"),
+];
+
 /// The path that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 /// Name of standard input in error messages. Paths in such a scenario are relative to the current directory.
@@ -41,6 +49,13 @@ pub(crate) fn load(path: &Path) -> Result<Scenario, Failure> {
         return Err(Failure::bad_input(
             format!("{text} has sensitivities, and is no scenario"),
             format!("give the scenario beside it: perhaps {scenario}.{EXTENSION}"),
+        ));
+    }
+    let of_tool = OF_OTHER_TOOLS.iter().find(|(ending, ..)| text.ends_with(ending));
+    if let Some((_, what, flag)) = of_tool {
+        return Err(Failure::bad_input(
+            format!("{text} is {what}, and no scenario"),
+            format!("give the scenario whose arrays run it: strewn run SCENARIO {flag} {text}"),
         ));
     }
     Ok(Scenario::load(path)?)

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use strewn::report;
 use strewn::results::{
-    ArraySensitivity, Metric, PublishedArray, RowOutcome, Sensitivity, SensitivityRow,
+    ArraySensitivity, Metric, Published, PublishedArray, RowOutcome, Sensitivity, SensitivityRow,
     root_mean_square,
 };
 use strewn::scenario::{Array, ParameterUnit, Scenario};
@@ -46,25 +47,30 @@ pub(crate) fn sensitivity(arguments: &SensitivityArguments) -> Result<Ending, Fa
     drop(progress);
     let measured = measured?;
     // Print first: minutes of work must not be lost if the file cannot be written.
-    terminal::print(&tables(&scenario, &measured)?)?;
+    let published = strewn::published(&scenario)?;
+    let tables = || tables(&scenario, &measured, published.as_ref());
+    terminal::print(&arguments.format.draw(tables))?;
     if !arguments.dry_run {
         let written = Replacement::write(&file, measured.to_toml().as_bytes());
         written.and_then(Replacement::put_in_place).map_err(unwritable)?;
-        terminal::print(&format!("Written to {}.\n", file.display()))?;
+        let said = format!("Written to {}.", file.display());
+        match arguments.format.is_for_programs() {
+            true => terminal::say_to_person(&said),
+            false => terminal::print(&format!("{said}\n"))?,
+        }
     }
     Ok(Ending::Complete)
 }
 
-fn tables(scenario: &Scenario, measured: &Sensitivity) -> Result<String, Failure> {
-    let published = strewn::published(scenario)?;
+fn tables(scenario: &Scenario, measured: &Sensitivity, published: Option<&Published>) -> String {
     let mut text = String::new();
     for of_array in &measured.arrays {
         if let Some(array) = scenario.array(&of_array.name) {
-            let figures = published.as_ref().and_then(|all| all.array(&of_array.name));
+            let figures = published.and_then(|all| all.array(&of_array.name));
             text.push_str(&table(scenario, array, of_array, figures));
         }
     }
-    Ok(text)
+    text
 }
 
 /// Formats the rows of one array: fitted parameters, errors against what is published, and how far the last segment
@@ -98,7 +104,7 @@ fn table(
     let mut header = vec!["changed".to_owned()];
     header.extend(names.iter().map(|name| (*name).clone()));
     header.extend(["RMS %", "worst %", "last IOPS", "change %"].map(str::to_owned));
-    let mut rows = vec![header, row("nothing", &measured.fitted, &measured.iops)];
+    let mut rows = vec![row("nothing", &measured.fitted, &measured.iops)];
     let mut excluded = String::new();
     for SensitivityRow { name, outcome, .. } in &measured.rows {
         match outcome {
@@ -114,7 +120,7 @@ fn table(
         }
     }
     let between = if excluded.is_empty() { "" } else { "\n" };
-    format!("{}\n\n{}{between}{excluded}\n", measured.name, aligned(&rows))
+    format!("{}\n\n{}{between}{excluded}\n", measured.name, report::words_table(&header, &rows))
 }
 
 /// Returns the RMS error of the segments that nothing was fitted to, and the worst error of all, in percent.
@@ -142,22 +148,4 @@ fn errors(
 
 fn optional<T>(value: Option<T>, shown: impl Fn(T) -> String) -> String {
     value.map_or_else(String::new, shown)
-}
-
-/// Formats rows of as many cells each: the first on the left, the others on the right of their columns.
-fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or_default()).collect();
-    let mut text = String::new();
-    for row in rows {
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let _ = match column {
-                0 => write!(text, "{cell:width$}"),
-                _ => write!(text, "  {cell:>width$}"),
-            };
-        }
-        text.push('\n');
-    }
-    text
 }

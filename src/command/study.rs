@@ -121,6 +121,6 @@ fn run(
 ) -> Result<(Sweep, SweepEnd), Failure> {
     store.write_plan(plan)?;
     let (sweep, end) = run_plan(plan, store, &options(&arguments.work))?;
-    sweep_files::publish(&sweep, plan, store, false, &arguments.pictures)?;
+    sweep_files::publish(&sweep, plan, store, &arguments.format, &arguments.pictures)?;
     Ok((sweep, end))
 }

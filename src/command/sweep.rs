@@ -46,7 +46,7 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> Result<Ending, Failure> {
         return for_cluster(arguments, &plan, &estimate, &store);
     }
     let (collected, end) = run_plan(&plan, &store, &options(&arguments.work))?;
-    sweep_files::publish(&collected, &plan, &store, arguments.json, &arguments.pictures)?;
+    sweep_files::publish(&collected, &plan, &store, &arguments.format, &arguments.pictures)?;
     if let Some(pages) = &arguments.pages {
         let source = sweep_files::source_of(&plan, pages);
         sweep_files::write_page(pages, &plan, &collected, &source)?;

@@ -9,20 +9,28 @@ use strewn::studies::without_dots;
 use strewn::sweep::{self, Plan, Store, shell_word};
 use strewn::terminal::{self, Failure};
 
-use super::arguments::PictureArguments;
+use super::arguments::{Format, FormatArguments, PictureArguments};
 use super::output_files::picture;
 
-/// Prints the table of a sweep, as text with what the study says of it or as JSON, and writes its files.
+/// Prints the table of a sweep, with what the study says of it where that is for a person, and writes its files.
 pub(crate) fn publish(
     sweep: &Sweep,
     plan: &Plan,
     store: &Store,
-    is_json: bool,
+    format: &FormatArguments,
     pictures: &PictureArguments,
 ) -> Result<(), Failure> {
-    let text = match is_json {
-        true => sweep.to_json_string().map_err(|error| Failure::failed(error.to_string()))?,
-        false => report::sweep_table(sweep) + &report::study_summary(sweep, &plan.study.text),
+    let text = match format.format() {
+        Format::Csv => {
+            let mut csv = Vec::new();
+            let written = report::write_sweep_csv(sweep, &mut csv);
+            written.map_err(|error| Failure::failed(error.to_string()))?;
+            String::from_utf8_lossy(&csv).into_owned()
+        }
+        _ => format.tables_or(
+            || sweep.to_json_string(),
+            || report::sweep_table(sweep) + &report::study_summary(sweep, &plan.study.text),
+        )?,
     };
     let printed = terminal::print(&text);
     let mut files = sweep::files(sweep, &plan.study)?;
@@ -39,7 +47,7 @@ pub(crate) fn publish(
         }
     }
     store.publish(&files)?;
-    if !is_json {
+    if !format.is_for_programs() {
         terminal::print(&format!(
             "\nWritten into {}: {}.\n",
             store.directory().display(),

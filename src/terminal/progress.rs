@@ -78,7 +78,7 @@ impl Terminal {
         let columns = columns.unwrap_or_default().min(MOST_NAME_COLUMNS);
         let bar = |(index, array): (usize, &strewn_scenario::Array)| {
             let name = format!("{:columns$.columns$}", array.name);
-            Bar::new(&all, name, scenario.segment_ns, plan(index))
+            Bar::new(&all, name, Lengths::of(scenario), plan(index))
         };
         let bars = scenario.arrays.iter().enumerate().map(bar).collect();
         let replicates = match further {
@@ -134,10 +134,35 @@ struct Plan {
     again: bool,
 }
 
+/// How long the parts of a run are.
+#[derive(Clone, Copy)]
+struct Lengths {
+    warm_up_ns: u64,
+    segment_ns: u64,
+}
+
+impl Lengths {
+    fn of(scenario: &Scenario) -> Self {
+        let warm_up_ns = scenario.warm_up_ns.unwrap_or(0);
+        Self { warm_up_ns, segment_ns: scenario.segment_ns.max(1) }
+    }
+
+    fn until_the_end_of(self, segments: u32) -> u64 {
+        let segments_ns = self.segment_ns.saturating_mul(segments.into());
+        self.warm_up_ns.saturating_add(segments_ns)
+    }
+
+    /// Returns the segment at a time, whose very end counts as that segment; none during the warm-up.
+    fn segment_at(self, now_ns: u64) -> Option<u64> {
+        let within_ns = now_ns.checked_sub(self.warm_up_ns).filter(|ns| *ns > 0 || now_ns == 0)?;
+        Some(within_ns.saturating_sub(1) / self.segment_ns + 1)
+    }
+}
+
 /// One array's bar; its length is the simulated time.
 struct Bar {
     bar: ProgressBar,
-    segment_ns: u64,
+    lengths: Lengths,
     plan: Option<Plan>,
     simulation: Mutex<CurrentSimulation>,
 }
@@ -150,9 +175,8 @@ struct CurrentSimulation {
 }
 
 impl Bar {
-    fn new(all: &MultiProgress, name: String, segment_ns: u64, plan: Option<Plan>) -> Self {
-        let length_s =
-            |segments: u32| (u64::from(segments).saturating_mul(segment_ns) / NS_PER_S).max(1);
+    fn new(all: &MultiProgress, name: String, lengths: Lengths, plan: Option<Plan>) -> Self {
+        let length_s = |segments: u32| (lengths.until_the_end_of(segments) / NS_PER_S).max(1);
         let bar = match plan.as_ref().map(|plan| plan.segments) {
             Some(Some(segments)) => all.add(ProgressBar::new(length_s(segments))),
             Some(None) => all.add(ProgressBar::no_length()),
@@ -160,7 +184,7 @@ impl Bar {
         };
         let bar = styled(bar, name);
         let simulation = CurrentSimulation { number: 1, since: Instant::now(), now_ns: 0 };
-        Self { bar, segment_ns, plan, simulation: Mutex::new(simulation) }
+        Self { bar, lengths, plan, simulation: Mutex::new(simulation) }
     }
 
     fn show(&self, progress: Progress) {
@@ -183,23 +207,25 @@ impl Bar {
         if plan.again {
             let _ = write!(message, "simulation {}, ", current.number);
         }
-        // The very end of a segment still counts as that segment.
-        let segment = progress.now_ns.saturating_sub(1) / self.segment_ns.max(1) + 1;
         let spent = current.since.elapsed();
         let rate = progress.operations as f64 / spent.as_secs_f64().max(1e-9);
         let (of_segments, left) = match plan.segments {
             Some(segments) => {
-                let all_ns = self.segment_ns.saturating_mul(segments.into());
+                let all_ns = self.lengths.until_the_end_of(segments);
                 let left = Duration::from_nanos(all_ns.saturating_sub(progress.now_ns));
                 let left = wall_for(left, Duration::from_nanos(progress.now_ns), spent);
                 (format!("/{segments}"), format!(", {:#} left", indicatif::HumanDuration(left)))
             }
             None => Default::default(),
         };
-        let segment = segment.min(plan.segments.map_or(u64::MAX, u64::from));
+        let most = plan.segments.map_or(u64::MAX, u64::from);
+        let segment = match self.lengths.segment_at(progress.now_ns) {
+            Some(segment) => format!("segment {}{of_segments}", segment.min(most)),
+            None => "warm-up".to_owned(),
+        };
         let _ = write!(
             message,
-            "segment {segment}{of_segments}{left}, {:.0} k ops/s, {} simulated",
+            "{segment}{left}, {:.0} k ops/s, {} simulated",
             rate / 1e3,
             simulated(progress.now_ns),
         );

@@ -164,7 +164,7 @@ fn figures_do_not_depend_on_threads_and_are_the_same_in_csv() {
         assert_eq!(once, again);
     }
     let files: Vec<Value> = serde_json::from_str(&once).unwrap();
-    let table = folder.strewn(&["file", "tree", "--sync", "--csv"]).succeeded();
+    let table = folder.strewn(&["file", "tree", "--sync", "--format", "csv"]).succeeded();
     let mut reader = csv::Reader::from_reader(table.as_bytes());
     let headers = reader.headers().unwrap().clone();
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();

@@ -18,6 +18,7 @@ mod compare;
 mod failures;
 #[cfg(target_os = "linux")]
 mod file;
+mod formats;
 mod full_disk;
 mod generated;
 mod groups;
@@ -46,5 +47,6 @@ mod spindle_fit;
 mod spindle_profiles;
 mod sweeps;
 mod volumes;
+mod warm_up;
 mod wires;
 mod workloads;

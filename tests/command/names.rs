@@ -107,7 +107,7 @@ fn of_a_scenario_have_one_line() {
 fn csv_is_csv_on_standard_output_too() {
     let folder = Folder::new();
     folder.write("list.csv", "offset,bytes,address\n0,65536,1048576\n");
-    let printed = folder.strewn(&["file", "--from", "list.csv", "--csv"]).succeeded();
+    let printed = folder.strewn(&["file", "--from", "list.csv", "--format", "csv"]).succeeded();
     assert!(printed.lines().count() == 2 && printed.ends_with("\r\n"), "{printed:?}");
     assert!(!printed.contains('\\'), "{printed:?}");
 }

@@ -231,17 +231,17 @@ fn a_scenario_comes_by_standard_input_too() {
 #[cfg_attr(not(feature = "parquet"), ignore = "built without the feature parquet")]
 fn the_table_of_segments_as_parquet() {
     let folder = Folder::new();
-    folder.strewn(&["run", "small.toml", "--out", "out", "--format", "parquet"]).succeeded();
+    folder.strewn(&["run", "small.toml", "--out", "out", "--table", "parquet"]).succeeded();
     let bytes = std::fs::read(folder.path("out/segments.parquet")).unwrap();
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
     assert!(!folder.path("out/segments.csv").exists());
-    folder.strewn(&["run", "small.toml", "--format", "parquet"]).refused(&["--out DIR"]);
+    folder.strewn(&["run", "small.toml", "--table", "parquet"]).refused(&["--out DIR"]);
     // A report rewrites what is there.
     folder.write("out/segments.parquet", "of an older version");
     folder.strewn(&["report", "out"]).succeeded();
     assert!(!folder.path("out/segments.csv").exists());
     assert_eq!(std::fs::read(folder.path("out/segments.parquet")).unwrap(), bytes);
-    folder.strewn(&["report", "out", "--format", "csv"]).succeeded();
+    folder.strewn(&["report", "out", "--table", "csv"]).succeeded();
     folder.write("out/segments.parquet", "of an older version");
     folder.write("out/segments.csv", "of an older version");
     folder.strewn(&["report", "out"]).succeeded();
@@ -252,7 +252,7 @@ fn the_table_of_segments_as_parquet() {
 #[test]
 #[cfg_attr(feature = "parquet", ignore = "built with the feature parquet")]
 fn a_build_without_parquet_names_the_feature() {
-    let words = ["run", "small.toml", "--out", "out", "--format", "parquet"];
+    let words = ["run", "small.toml", "--out", "out", "--table", "parquet"];
     Folder::new().strewn(&words).refused(&["without Parquet", "--features parquet"]);
 }
 

@@ -278,6 +278,56 @@ fn each_direction_of_a_mixed_job_has_its_own_rate() {
     assert!(read > 10.0 * written, "{read} {written}");
 }
 
+/// As in fio: without a name, each job and each clone has a file of its own.
+#[test]
+fn jobs_without_a_common_file_do_not_share_bytes() {
+    let folder = folder("anywhere");
+    let regions = |name: &str, jobs: &str| -> Vec<(u64, u64)> {
+        folder.write(name, jobs);
+        let results = results(&folder, &["--fio-job", name, "--segments", "1"]);
+        let workers = results.workload.unwrap().workers;
+        workers.iter().map(|one| (one.first_byte >> 20, one.region_bytes >> 20)).collect()
+    };
+    let job = |name: &str, more: &str| {
+        format!("[{name}]\nrw=randread\nbs=4k\nsize=32m\ntime_based\nruntime=5s\n{more}")
+    };
+    let own = regions("own.fio", &(job("a", "") + &job("b", "numjobs=2\n")));
+    assert_eq!(own, [(0, 32), (32, 32), (64, 32)]);
+    let named = job("a", "filename=x\n") + &job("b", "filename=x\noffset=16m\n") + &job("c", "");
+    assert_eq!(regions("named.fio", &named), [(0, 32), (16, 32), (48, 32)]);
+    // Without lengths nobody knows where the second begins, and a person is told.
+    let whole =
+        "[a]\nrw=randread\ntime_based\nruntime=5s\n[b]\nrw=randread\ntime_based\nruntime=5s\n";
+    let all = regions("whole.fio", whole);
+    assert_eq!(all, [(0, 256), (0, 256)]);
+    let ignored = results(&folder, &["--fio-job", "whole.fio", "--segments", "1"]);
+    let ignored = ignored.workload.unwrap().ignored;
+    assert!(ignored.iter().any(|one| one.name == "filename"), "{ignored:?}");
+    // Files that do not fit are an error, and no two of them overlap silently.
+    folder.write("large.fio", &job("a", "numjobs=9\n"));
+    let large = folder.strewn(&["run", "one.toml", "--fio-job", "large.fio"]);
+    large.refused(&["from byte 268435456", "256 MiB"]);
+}
+
+#[test]
+fn a_rate_stands_beside_what_was_reached() {
+    let folder = folder("inplace");
+    let job = |name: &str, rate: &str| {
+        format!(
+            "[{name}]\nioengine=libaio\niodepth=1\nsize=32M\nbs=4k\nrw=randread\ntime_based\nruntime=60\n{rate}\n"
+        )
+    };
+    let jobs = job("met", "rate_iops=20") + &job("missed", "rate=400m");
+    folder.write("two.fio", &jobs);
+    let tables = folder.strewn(&["run", "one.toml", "--fio-job", "two.fio"]).succeeded();
+    assert!(tables.contains("reads 20 IOPS") && tables.contains("reads 400 MiB/s"), "{tables}");
+    assert!(
+        tables.contains("missed: ") && tables.contains("of reads 400 MiB/s at most"),
+        "{tables}"
+    );
+    assert!(!tables.contains("met: "), "{tables}");
+}
+
 #[test]
 fn a_number_of_accesses_is_of_each_loop() {
     let folder = folder("inplace");

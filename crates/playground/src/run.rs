@@ -23,10 +23,11 @@ pub(crate) fn array(
         return Err(Refusal::failed(format!("there is no array number {index}")));
     };
     let scenario = run.scenario();
-    let of_ns = u64::from(scenario.segments).saturating_mul(scenario.segment_ns);
+    let of_ns = scenario.length_ns();
     let telling = Telling {
         teller,
         segment_ns: scenario.segment_ns,
+        warm_up_ns: scenario.warm_up_ns.unwrap_or(0),
         of_ns,
         // A bar of a page has some hundred pixels.
         each_ns: (of_ns / 200).max(1),
@@ -44,6 +45,7 @@ fn bytes_of(done: &ArrayRun) -> Result<Vec<u8>, Refusal> {
 struct Telling<'a> {
     teller: &'a dyn Teller,
     segment_ns: u64,
+    warm_up_ns: u64,
     of_ns: u64,
     each_ns: u64,
     /// When progress is told again, in time of the run.
@@ -63,7 +65,7 @@ impl Observer for Telling<'_> {
         let told = json!({
             "kind": "progress",
             // What is told at the end of a segment is of that one.
-            "segment": now_ns.div_ceil(self.segment_ns).max(1),
+            "segment": now_ns.saturating_sub(self.warm_up_ns).div_ceil(self.segment_ns).max(1),
             "now_seconds": seconds(now_ns),
             "of_seconds": seconds(self.of_ns),
             "operations": operations,

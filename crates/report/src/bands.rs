@@ -1,4 +1,4 @@
-//! Bands behind a chart, one for each phase of the run, with their names above it.
+//! Bands behind a chart, one for the warm-up and for each phase of the run, with their names above it.
 
 use crate::canvas::{Canvas, HPos, PIXEL, TextStyle, VPos, width_px};
 use crate::chart::ChartError;
@@ -7,7 +7,7 @@ use std::ops::Range;
 use strewn_results::ArrayResults;
 
 /// Size of the names, the height of a row of them, and the least distance between two in a row.
-const NAME_PX: i32 = 11;
+const NAME_PX: i32 = 12;
 const ROW_PX: i32 = 15;
 const APART_PX: i32 = 8;
 /// A name for which these have no room is left out: more would take the plot's.
@@ -34,7 +34,9 @@ impl Band {
             name: phase.name.clone(),
             across: f64::from(phase.first_segment) - 0.5..f64::from(phase.last_segment()) + 0.5,
         });
-        phases.collect()
+        let warm_up = array.warm_up.as_ref();
+        let warm_up = warm_up.map(|_| Self { name: "warm-up".to_owned(), across: -0.5..0.5 });
+        warm_up.into_iter().chain(phases).collect()
     }
 
     /// Cuts the points of a line where one band ends and the next begins.

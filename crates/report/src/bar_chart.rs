@@ -243,7 +243,7 @@ impl Frame {
             [(left, top), (right, top), (right, bottom), (left, bottom), (left, top), (right, top)];
         canvas.polyline(&around, bar.colour.stroke(PIXEL * 3 / 2))?;
         let middle_px = top_px + BAR_PX / 2;
-        self.words(canvas, &bar.figure, (right / PIXEL + 6, middle_px), 11, HPos::Left)?;
+        self.words(canvas, &bar.figure, (right / PIXEL + 6, middle_px), 12, HPos::Left)?;
         Ok(ValueMark { place: ((left + right) / 2, (top + bottom) / 2), words: bar.words.clone() })
     }
 }

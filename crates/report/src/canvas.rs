@@ -23,6 +23,9 @@ pub(crate) const PIXEL: i32 = 8;
 /// library; the others come near it.
 pub(crate) const FONT_FAMILY: &str = "DejaVu Sans, Helvetica, Arial, sans-serif";
 
+/// The size of the smallest type.
+pub(crate) const LEAST_TYPE_PX: u32 = 12;
+
 /// The whole drawing. A point beyond it is drawn at its edge.
 pub(crate) struct Canvas<'a> {
     svg: SVGBackend<'a>,
@@ -91,6 +94,7 @@ impl BackendStyle for Stroke {
 impl TextStyle {
     /// Returns text in ink, of a size in pixels, whose place is this part of it.
     pub(crate) fn new(size_px: i32, horizontal: HPos, vertical: VPos) -> Self {
+        assert!(size_px >= LEAST_TYPE_PX.cast_signed());
         let anchor = Pos::new(horizontal, vertical);
         Self { size_px, colour: INK, anchor, is_upward: false }
     }

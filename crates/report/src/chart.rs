@@ -2,7 +2,11 @@
 //!
 //! The same figures give the same bytes.
 
+use crate::canvas::LEAST_TYPE_PX;
 use crate::theme::Theme;
+
+/// The narrowest that a chart is drawn.
+const LEAST_WIDTH_PX: u32 = 480;
 
 /// Size of a chart in pixels of 1/96 inch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,12 +31,39 @@ pub struct ChartStyle {
     pub size: ChartSize,
     /// Its colours.
     pub theme: Theme,
+    /// How wide it is shown, if that is another width than it is drawn with: it is enlarged as a whole.
+    pub shown_width_px: Option<u32>,
 }
 
 impl From<ChartSize> for ChartStyle {
     /// Returns that size with the light theme.
     fn from(size: ChartSize) -> Self {
-        Self { size, theme: Theme::Light }
+        Self { size, ..Self::default() }
+    }
+}
+
+/// The least part of a chart's height that type has, so that those in the last row can read a slide.
+const TYPE_PER_HEIGHT: u32 = 45;
+
+impl ChartStyle {
+    /// Returns a style whose drawing fills `size`, with type that can be read from afar: a large one is enlarged, not
+    /// drawn with more room between its parts.
+    #[must_use]
+    pub fn filling(size: ChartSize, theme: Theme) -> Self {
+        let ChartSize { width_px, height_px } = size;
+        let plain = Self { size, theme, shown_width_px: None };
+        let most_px = LEAST_TYPE_PX * TYPE_PER_HEIGHT;
+        // Drawn lower, and not narrower than a drawing may be.
+        let drawn_width_px = (u64::from(width_px) * u64::from(most_px)
+            / u64::from(height_px.max(1)))
+        .max(LEAST_WIDTH_PX.into());
+        if height_px <= ChartSize::default().height_px || drawn_width_px >= width_px.into() {
+            return plain;
+        }
+        let drawn_height_px = u64::from(height_px) * drawn_width_px / u64::from(width_px);
+        let drawn = [drawn_width_px, drawn_height_px].map(|px| px as u32);
+        let drawn = ChartSize { width_px: drawn[0], height_px: drawn[1] };
+        Self { size: drawn, shown_width_px: Some(width_px), ..plain }
     }
 }
 
@@ -98,7 +129,7 @@ impl ChartSize {
     /// [`ChartError::Size`] if it is out of bounds.
     pub fn check(self) -> Result<(), ChartError> {
         let Self { width_px, height_px } = self;
-        if !(480..=8000).contains(&width_px) || !(320..=8000).contains(&height_px) {
+        if !(LEAST_WIDTH_PX..=8000).contains(&width_px) || !(320..=8000).contains(&height_px) {
             return Err(ChartError::Size { width_px, height_px });
         }
         Ok(())

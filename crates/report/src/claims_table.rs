@@ -1,6 +1,6 @@
 //! What documents claim, with verdicts, as a Markdown table.
 
-use crate::columns::escaped;
+use crate::columns::{Columns, Drawing, TableForm};
 use crate::rows_table::shown;
 use strewn_results::{ClaimTest, ClaimVerdict, ClaimedOf, JudgedClaim, JudgedFigure};
 
@@ -11,7 +11,8 @@ says so of the system; of a figure that was measured, a contradiction is a miss 
 Fitted rows are no evidence for the claim that they were fitted to.
 ";
 
-/// Returns the claims as Markdown: a sentence with the counts, then a table for each document.
+/// Returns the claims as Markdown: a sentence with the counts, then a table for each document. A [`Drawing`] for programs
+/// has one table for each document.
 #[must_use]
 pub fn claims_table(judged: &[JudgedClaim<'_>]) -> String {
     let mut text = format!("{}\n{MEANING}", counts(judged));
@@ -22,14 +23,35 @@ pub fn claims_table(judged: &[JudgedClaim<'_>]) -> String {
         }
     }
     for document in documents {
-        text.push_str(&format!(
-            "\n## {document}\n\n| claim | verdict | simulated | holds if | by which run |\n|---|---|---|---|---|\n"
-        ));
-        for judged in judged.iter().filter(|judged| judged.claim.document == document) {
-            text.push_str(&row(judged));
-        }
+        let of_document: Vec<&JudgedClaim<'_>> =
+            judged.iter().filter(|judged| judged.claim.document == document).collect();
+        let table = match Drawing::form() {
+            TableForm::Plain | TableForm::Markdown => columns(true).markdown(&of_document),
+            TableForm::Csv | TableForm::Json => columns(false).render(&of_document),
+        };
+        text.push_str(&format!("\n## {document}\n\n{table}"));
     }
     text
+}
+
+fn columns<'a>(is_markdown: bool) -> Columns<'a, &'a JudgedClaim<'a>> {
+    let between = if is_markdown { "<br>" } else { "; " };
+    let each = move |judged: &JudgedClaim<'_>, words: &dyn Fn(&JudgedFigure<'_>) -> String| {
+        judged.figures.iter().map(words).collect::<Vec<_>>().join(between)
+    };
+    Columns::new()
+        .words("claim", |judged: &&JudgedClaim<'_>| judged.claim.claim.clone())
+        .words("verdict", move |judged| {
+            let verdict = judged.verdict.as_str();
+            match (&judged.claim.test, judged.verdict) {
+                (ClaimTest::NotTestable(why), _) => format!("{verdict}: {why}"),
+                (_, ClaimVerdict::Contradicted) if is_markdown => format!("**{verdict}**"),
+                _ => verdict.to_owned(),
+            }
+        })
+        .words("simulated", move |judged| each(judged, &simulated))
+        .words("holds if", move |judged| each(judged, &bounds))
+        .words("by which run", move |judged| each(judged, &source))
 }
 
 fn counts(judged: &[JudgedClaim<'_>]) -> String {
@@ -48,29 +70,14 @@ fn counts(judged: &[JudgedClaim<'_>]) -> String {
     text
 }
 
-fn row(judged: &JudgedClaim<'_>) -> String {
-    let verdict = match judged.verdict {
-        ClaimVerdict::Contradicted => format!("**{}**", judged.verdict.as_str()),
-        verdict => verdict.as_str().to_owned(),
-    };
-    let claim = escaped(&judged.claim.claim);
-    if let ClaimTest::NotTestable(why) = &judged.claim.test {
-        return format!("| {claim} | {verdict}: {} | | | |\n", escaped(why));
-    }
-    let each = |words: &dyn Fn(&JudgedFigure<'_>) -> String| {
-        let lines: Vec<String> = judged.figures.iter().map(words).collect();
-        lines.join("<br>")
-    };
-    let simulated = each(&|figure| match figure.value {
+fn simulated(figure: &JudgedFigure<'_>) -> String {
+    match figure.value {
         Some(value) if figure.is_fitted => {
             format!("{}, fitted", with_unit(&shown(value), figure.unit))
         }
         Some(value) => with_unit(&shown(value), figure.unit),
         None => "-".to_owned(),
-    });
-    let bounds = each(&|figure| bounds(figure));
-    let run = each(&|figure| escaped(&source(figure)));
-    format!("| {claim} | {verdict} | {simulated} | {bounds} | {run} |\n")
+    }
 }
 
 fn bounds(judged: &JudgedFigure<'_>) -> String {

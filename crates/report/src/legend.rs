@@ -34,6 +34,8 @@ pub(crate) enum Sample {
     Published,
     /// The shade of a band.
     Band,
+    /// The vertical line of a step.
+    Step,
 }
 
 /// Draws a sample and its words, beginning at `x_px` from the left, around `middle_px` from the top.
@@ -48,6 +50,10 @@ pub(crate) fn entry(
     let mark = at(x_px + SAMPLE_PX / 2);
     match sample {
         Sample::Published => appearance.published(canvas, mark, PIXEL)?,
+        Sample::Step => {
+            let ends = [-1, 1].map(|end| at(x_px + SAMPLE_PX / 2).1 + end * ROW_PX * PIXEL / 2);
+            appearance.thin_line(canvas, vec![(mark.0, ends[0]), (mark.0, ends[1])], PIXEL)?;
+        }
         Sample::Band => {
             let [(left, middle), (right, _)] = [at(x_px), at(x_px + SAMPLE_PX)];
             let (top, bottom) = (middle - BAND_PX * PIXEL / 2, middle + BAND_PX * PIXEL / 2);

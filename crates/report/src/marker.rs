@@ -223,6 +223,17 @@ impl Appearance {
         self.line_of(canvas, places, pixel, stroke)
     }
 
+    /// Draws a thin dashed line.
+    pub(crate) fn thin_line(
+        self,
+        canvas: &mut Canvas<'_>,
+        places: Vec<Point>,
+        pixel: i32,
+    ) -> Result<(), ChartError> {
+        let dashed = Self { dash: Dash::Dashed, ..self };
+        dashed.line_of(canvas, places, pixel, self.colour.stroke(pixel))
+    }
+
     fn line_of(
         self,
         canvas: &mut Canvas<'_>,

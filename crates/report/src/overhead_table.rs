@@ -8,19 +8,17 @@ use strewn_results::{OverheadRow, Results};
 pub(crate) type OverheadRowAt<'a> = (usize, &'a OverheadRow);
 
 /// Returns the spindles to be bought for each array, and what each of them delivers. The
-/// configuration that the other results use has an asterisk. Columns that have no room in so many characters are named
-/// below. Empty if there is no configuration.
+/// configuration that the other results use has an asterisk. Columns that have no room are named below. Empty if there
+/// is no configuration.
 #[must_use]
-pub fn overhead_table(results: &Results, width: usize) -> String {
+pub fn overhead_table(results: &Results) -> String {
     if results.overhead.is_empty() {
         return String::new();
     }
     let has_phases = results.overhead.iter().any(|row| !row.workloads.is_empty());
     let columns = overhead_columns(results, true);
-    let (mut table, left_out) = columns.render_within(&overhead_rows(results), width);
-    if !left_out.is_empty() {
-        table.push_str(&left_out_line(&left_out, width));
-    }
+    let (table, left_out) = columns.render_narrow(&overhead_rows(results));
+    let mut table = table + &left_out_line(&left_out);
     table.push_str(match has_phases {
         true => "\nfresh, end: first and last segment of phases with these workloads.",
         false => "\nfresh: first segment; end: last segment.",

@@ -1,6 +1,8 @@
 //! The parts of every plot with two axes: its frame, its mesh, and the position of a pair of
 //! figures.
 
+use std::ops::Range;
+
 use crate::axis::Axis;
 use crate::bands::{Band, LaidOutBands};
 use crate::canvas::{Area, Canvas, HPos, PIXEL, Point, TextStyle, VPos};
@@ -99,6 +101,11 @@ impl Plot {
             frame.across_axis(canvas, &across)?;
         }
         Ok(Self { across: across.axis, up: up.axis, frame })
+    }
+
+    /// Returns the lowest and the highest value of the vertical axis.
+    pub(crate) fn up_range(&self) -> Range<f64> {
+        self.up.range()
     }
 
     /// Returns the position of a pair of figures.

@@ -2,7 +2,9 @@
 
 use crate::band_words::range;
 use crate::columns::{Cell, Columns, Figure, segment_list};
-use strewn_results::{FigureRange, Metric, Origin, Parameter, PublishedComparison, Ratio, Results};
+use strewn_results::{
+    FigureRange, Metric, Origin, Parameter, PublishedComparison, Ratio, Results, follows_from_iops,
+};
 
 /// A comparison of a metric, with its position.
 pub(crate) type ComparisonAt<'a> = (usize, &'a PublishedComparison);
@@ -15,16 +17,20 @@ pub(crate) type RatioAt<'a> = (usize, &'a Ratio);
 pub fn summary_table(results: &Results) -> String {
     let compared: Vec<ComparisonAt<'_>> = results.published.iter().enumerate().collect();
     let ratios: Vec<RatioAt<'_>> = results.ratios.iter().enumerate().collect();
-    let tables = [
-        comparison_columns(results, true).render_any(&compared),
-        ratio_columns(results, true).render_any(&ratios),
-    ];
+    let mut errors = comparison_columns(results, true).render_any(&compared);
+    if results.published.iter().any(|row| follows_from_iops(results, row)) {
+        errors.push_str(&format!("\n{FOLLOWS}\n"));
+    }
+    let tables = [errors, ratio_columns(results, true).render_any(&ratios)];
     tables.iter().filter(|table| !table.is_empty()).cloned().collect::<Vec<_>>().join("\n")
 }
 
+/// What stands instead of an error of figures that are no prediction of their own.
+pub(crate) const FOLLOWS: &str = "follows: from IOPS, by the mean size of an operation or by Little's law. It is no second prediction.";
+
 /// Returns the columns of errors by array and metric, for the terminal or for the page.
 pub(crate) fn comparison_columns<'a>(
-    results: &Results,
+    results: &'a Results,
     on_terminal: bool,
 ) -> Columns<'a, ComparisonAt<'a>> {
     let any_seeds = results.published.iter().any(|row| row.over_seeds.is_some());
@@ -50,7 +56,12 @@ pub(crate) fn comparison_columns<'a>(
         })
         .number("RMS error of\npredicted, %", |(at, row)| {
             let path = format!("published/{at}/predicted_rms_error_percent");
-            row.predicted_rms_error_percent.map(|error| Figure::new(error, 2).at(path))
+            let error = row.predicted_rms_error_percent?;
+            Some(match follows_from_iops(results, row) {
+                // Another prediction would be counted twice.
+                true => Cell::from("follows"),
+                false => Figure::new(error, 2).at(path).into(),
+            })
         })
         .number("worst error\nof all, %", |(at, row)| {
             let path = format!("published/{at}/worst_error_percent");

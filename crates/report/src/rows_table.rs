@@ -2,7 +2,9 @@
 
 use crate::columns::{Cell, Columns, Figure};
 use strewn_results::words::{fixed, signed};
-use strewn_results::{CLOSE_PERCENT, ComparedRow, Results, RowStatus, root_mean_square};
+use strewn_results::{
+    CLOSE_PERCENT, ComparedRow, Results, RowStatus, independent_rows, root_mean_square,
+};
 
 /// The heading of the table.
 pub(crate) const ROWS_HEADING: &str = "Published rows";
@@ -95,24 +97,31 @@ pub(crate) fn row_sentences(results: &Results) -> Vec<String> {
             ),
         });
     }
-    sentences.extend(verdict(rows));
+    sentences.extend(verdict(results));
     sentences
 }
 
 /// Returns how close the predicted rows are; none if nothing was predicted.
-fn verdict(rows: &[ComparedRow]) -> Option<String> {
-    let predicted: Vec<&ComparedRow> =
-        rows.iter().filter(|row| row.status == RowStatus::Predicted).collect();
+fn verdict(results: &Results) -> Option<String> {
+    let rows = &results.published_rows;
+    let count = |status| rows.iter().filter(|row| row.status == status).count();
+    let (fitted, all_predicted) = (count(RowStatus::Fitted), count(RowStatus::Predicted));
+    let predicted = independent_rows(results);
     let errors = || predicted.iter().filter_map(|row| Some((&row.name, row.error_percent?)));
     let rms = root_mean_square(errors().map(|row| row.1))?;
     let (worst, error) = errors().max_by(|one, other| one.1.abs().total_cmp(&other.1.abs()))?;
     let close = predicted.iter().filter(|row| row.is_close()).count();
-    let fitted = rows.iter().filter(|row| row.status == RowStatus::Fitted).count();
+    let follow = match all_predicted - predicted.len() {
+        0 => String::new(),
+        count => format!(
+            " {count} of these follow from others, by Little's law or the mean size of an operation, and are not counted \
+             again."
+        ),
+    };
     let scored = format!(
-        "{} of {} rows are scored: {fitted} fitted, {} predicted.",
-        fitted + predicted.len(),
-        rows.len(),
-        predicted.len()
+        "{} of {} rows are scored: {fitted} fitted, {all_predicted} predicted.{follow}",
+        fitted + all_predicted,
+        rows.len()
     );
     if error == 0.0 {
         return Some(format!("{scored} All of the predicted are within their ranges."));

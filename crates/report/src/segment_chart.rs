@@ -1,7 +1,8 @@
 //! Charts of a figure by segment: all arrays in one picture, with published figures.
 //!
 //! A figure is a marker on its array's line: filled if it was predicted or measured, hollow if a
-//! parameter was fitted to that segment. A published figure is a horizontal dash under the marker.
+//! parameter was fitted to that segment. A published figure is a horizontal dash under the marker, and a step a vertical
+//! line between segments.
 //! Both axes start at the quantity's own start, so heights compare as the numbers do.
 
 use crate::axis::Axis;
@@ -14,7 +15,9 @@ use crate::marker::Appearance;
 use crate::plot::{Labelled, Plot};
 use crate::sheet::{Margins, Sheet};
 use crate::value_mark::ValueMark;
-use strewn_results::{ArrayResults, FigureBand, Metric, Origin, Results, Segment, rounded};
+use strewn_results::{
+    ArrayResults, FigureBand, Finding, Metric, Origin, Results, Segment, rounded,
+};
 
 /// Draws host operations per second by segment, for all arrays.
 ///
@@ -101,6 +104,8 @@ struct Series<'a> {
     published: Vec<(u32, f64)>,
     /// Segment, and the ends of the figure's band.
     band: Vec<(u32, [f64; 2])>,
+    /// The segments that begin with a step, and what is said of it.
+    steps: Vec<(u32, &'a str)>,
     /// The number of an earlier run that has the array, and its segments and figures.
     earlier: Vec<(usize, Vec<(u32, f64)>)>,
 }
@@ -139,11 +144,12 @@ impl Picture<'_> {
             }
             Err(ChartError::Figure { array: array.name.clone(), segment })
         };
-        let own = array.rated_segments().iter().map(|segment| {
-            let index = segment.index;
-            let own = figure(index, self.metric.of(segment))?;
-            Ok((index, own, results.origin(array, index)))
-        });
+        let own =
+            array.warm_up.as_deref().into_iter().chain(array.rated_segments()).map(|segment| {
+                let index = segment.index;
+                let own = figure(index, self.metric.of(segment))?;
+                Ok((index, own, results.origin(array, index)))
+            });
         let published = comparison
             .iter()
             .filter(|_| shown.shows_published)
@@ -164,7 +170,10 @@ impl Picture<'_> {
             let ends = figure(index, band.low).and_then(|low| Ok([low, figure(index, band.high)?]));
             Some(ends.map(|ends| (index, ends)))
         });
+        let of_array = |finding: &&Finding| finding.array.as_ref() == Some(&array.name);
+        let steps = results.findings_of_kind("step").filter(of_array);
         Ok(Series {
+            steps: steps.filter_map(|step| Some((step.segment?, step.text.as_str()))).collect(),
             band: band.collect::<Result<_, _>>()?,
             name: &shown.name,
             appearance: Appearance::of(position),
@@ -199,7 +208,9 @@ impl Picture<'_> {
         });
         let band = band.unwrap_or_default();
         let figure = Axis::format(figure);
-        format!("{}, segment {segment}: {figure} {unit}{band}{beside}", series.name)
+        let step = series.steps.iter().find(|step| step.0 == segment);
+        let step = step.map(|(_, text)| format!(". {text}")).unwrap_or_default();
+        format!("{}, segment {segment}: {figure} {unit}{band}{beside}{step}", series.name)
     }
 
     fn plot(
@@ -237,6 +248,14 @@ impl Picture<'_> {
                 appearance.shade(canvas, places)?;
             }
         }
+        let ends = plot.up_range();
+        for Series { appearance, steps, .. } in series {
+            for (segment, _) in steps {
+                let at = f64::from(*segment) - 0.5;
+                let line = vec![plot.place((at, ends.start)), plot.place((at, ends.end))];
+                appearance.thin_line(canvas, line, PIXEL)?;
+            }
+        }
         for Series { appearance, earlier, .. } in series {
             for (number, points) in earlier {
                 let points = points.iter().filter(|point| (first..=last).contains(&point.0));
@@ -262,6 +281,9 @@ impl Picture<'_> {
         for Series { appearance, own, .. } in series {
             for (segment, figure, origin) in own {
                 let is_hollow = *origin == Origin::Fitted;
+                if own.len() > MOST_MARKERS && !is_hollow {
+                    continue;
+                }
                 appearance.simulated(canvas, place(*segment, *figure), is_hollow, PIXEL)?;
             }
         }
@@ -274,6 +296,9 @@ impl Picture<'_> {
         Ok(marks.collect())
     }
 }
+
+/// A line of more segments than these has no markers but hollow ones: they would cover it.
+const MOST_MARKERS: usize = 120;
 
 /// Half the width of a band that is alone in its phase, in segments.
 const ALONE: f64 = 0.35;
@@ -303,6 +328,7 @@ enum Kind {
     Own(Origin),
     Published,
     Band,
+    Step,
     Earlier,
 }
 
@@ -314,6 +340,7 @@ impl Kind {
             Self::Own(Origin::Fitted) => "simulated, fitted",
             Self::Published => "published",
             Self::Band => "band",
+            Self::Step => "step",
             Self::Earlier => "earlier runs",
         }
     }
@@ -324,6 +351,7 @@ impl Kind {
             Self::Own(Origin::Fitted) => Sample::Hollow,
             Self::Published => Sample::Published,
             Self::Band => Sample::Band,
+            Self::Step => Sample::Step,
             Self::Earlier => Sample::Faint,
         }
     }
@@ -333,6 +361,7 @@ impl Kind {
             Self::Own(origin) => series.own.iter().any(|point| point.2 == origin),
             Self::Published => !series.published.is_empty(),
             Self::Band => !series.band.is_empty(),
+            Self::Step => !series.steps.is_empty(),
             Self::Earlier => !series.earlier.is_empty(),
         }
     }
@@ -345,7 +374,7 @@ fn legend(canvas: &mut Canvas<'_>, series: &[Series<'_>], top_px: i32) -> Result
     let first_px = legend::LEFT_PX + name_px.into_iter().max().unwrap_or_default() + 24;
     // A kind has the same column in every row, unless no array has it.
     let own = [Origin::Measured, Origin::Predicted, Origin::Fitted].map(Kind::Own);
-    let mut kinds = [&own[..], &[Kind::Published, Kind::Band, Kind::Earlier]].concat();
+    let mut kinds = [&own[..], &[Kind::Published, Kind::Band, Kind::Step, Kind::Earlier]].concat();
     kinds.retain(|kind| series.iter().any(|series| kind.is_in(series)));
     for (row, series) in series.iter().enumerate() {
         let middle_px = top_px + legend::ROW_PX * to_px(row) + legend::ROW_PX / 2;

@@ -1,28 +1,37 @@
 //! The segments of an array: one table on the terminal, two on the page, which fit it.
 
 use crate::band_words::band_sentences;
-use crate::columns::{Cell, Columns, Figure, SegmentRow, left_out_line, starving_note};
+use crate::columns::{
+    Cell, Columns, Figure, SegmentRow, left_out_line, starving_note, with_chosen,
+};
 use strewn_results::{ArrayResults, COLUMNS, Column, LogFigures, Metric, Origin, Results, Table};
 
-/// Returns the segments of one array, with published figures beside simulated ones if there are
-/// any.
+/// Returns the segments of one array, with published figures beside simulated ones if there are any.
 #[must_use]
 pub fn segments_table(results: &Results, array: &ArrayResults) -> String {
-    segments_table_within(results, array, usize::MAX)
+    segments_table_of(results, array, &[])
 }
 
-/// The same in so many characters: what has no room is named below.
-pub(crate) fn segments_table_within(
+/// The same with these columns instead, if there are any. Where not all have room, those that are left out are named
+/// below.
+pub(crate) fn segments_table_of(
     results: &Results,
     array: &ArrayResults,
-    width: usize,
+    chosen: &[&'static Column],
 ) -> String {
     let rows: Vec<SegmentRow<'_>> = SegmentRow::of(results, array).collect();
-    let (mut table, left_out) = segment_columns(results, array, None).render_within(&rows, width);
-    if !left_out.is_empty() {
-        table.push_str(&left_out_line(&left_out, width));
-    }
-    if let Some(note) = array.short_segment_note() {
+    let mut table = match chosen {
+        [] => {
+            let (table, left_out) = segment_columns(results, array, None).render_narrow(&rows);
+            table + &left_out_line(&left_out)
+        }
+        chosen => {
+            let is_not_said = |column: &&Column| column.key != "array";
+            let columns = with_chosen(chosen).into_iter().filter(is_not_said).collect::<Vec<_>>();
+            Columns::new().all(&columns).render(&rows)
+        }
+    };
+    for note in [array.warm_up_note(), array.short_segment_note()].into_iter().flatten() {
         table.push_str(&format!("\n{note}\n"));
     }
     if results.drives_starve(array) {
@@ -110,6 +119,9 @@ pub(crate) fn segment_columns<'a>(
 }
 
 fn origin(row: &SegmentRow<'_>) -> &'static str {
+    if row.number.is_none() {
+        return "warm-up";
+    }
     match row.results.origin(row.array, row.segment.index) {
         // In a run on real spindles everything is measured, which the page says above.
         Origin::Measured => "",

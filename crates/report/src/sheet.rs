@@ -110,7 +110,7 @@ impl Sheet {
         &self,
         draw: impl FnOnce(&mut Canvas<'_>, &Margins) -> Result<D, ChartError>,
     ) -> Result<String, ChartError> {
-        let ChartStyle { size, theme } = self.style;
+        let ChartStyle { size, theme, shown_width_px } = self.style;
         let ChartSize { width_px, height_px } = size;
         let least_px = self.least_px();
         if height_px < least_px {
@@ -136,7 +136,15 @@ impl Sheet {
             description.push_str(if description.ends_with('.') { " " } else { ". " });
             description.push_str(words);
         }
-        Ok(theme.recolour(finished(&svg, size, &description, &drawn)))
+        let shown = match shown_width_px {
+            None => size,
+            Some(width_px) => {
+                let height_px = u64::from(size.height_px) * u64::from(width_px);
+                let height_px = height_px.div_ceil(u64::from(size.width_px));
+                ChartSize { width_px, height_px: u32::try_from(height_px).unwrap_or(u32::MAX) }
+            }
+        };
+        Ok(theme.recolour(finished(&svg, [shown, size], &description, &drawn)))
     }
 }
 
@@ -176,16 +184,21 @@ pub(crate) fn high_enough<T>(
 
 /// Replaces the SVG backend's header by one with the size in pixels, the finer drawing units, and a title for
 /// readers who cannot see the chart; then adds the marks.
-fn finished(svg: &str, size: ChartSize, description: &str, drawn: &Overlay) -> String {
-    let ChartSize { width_px, height_px } = size;
+fn finished(
+    svg: &str,
+    [shown, size]: [ChartSize; 2],
+    description: &str,
+    drawn: &Overlay,
+) -> String {
+    let ChartSize { width_px, height_px } = shown;
     let units = PIXEL.unsigned_abs();
     let body = svg.split_once('\n').map_or(svg, |(_, body)| body);
     let body = body.trim_end().strip_suffix("</svg>").unwrap_or(body);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width_px}\" height=\"{height_px}\" \
          viewBox=\"0 0 {} {}\" role=\"img\">\n<title>{}</title>\n{body}{}{}</svg>\n",
-        width_px * units,
-        height_px * units,
+        size.width_px * units,
+        size.height_px * units,
         escaped(description),
         drawn.svg,
         value_mark::group(&drawn.marks),

@@ -2,6 +2,7 @@
 //!
 //! A table has no escape sequences, and no letters outside ASCII except in names.
 
+use crate::columns::Drawing;
 use crate::controller_work::{CONTROLLER_WORK_HEADING, controller_work_lines};
 use crate::failures_table::failures_table;
 use crate::group_tables::{
@@ -15,25 +16,33 @@ use crate::overhead_table::overhead_table;
 use crate::phases_table::phases_table;
 use crate::published_tables::{fitted_table, summary_table};
 use crate::rows_table::{ROWS_HEADING, rows_table};
-use crate::segments_table::segments_table_within;
+use crate::segments_table::segments_table_of;
 use crate::volumes_table::volumes_table;
 use crate::workloads_table::workloads_table;
 use strewn_results::words::{fixed, wrapped};
-use strewn_results::{Finding, Results, Severity};
+use strewn_results::{Column, Finding, Results, Severity};
 
 /// The width of tables for a terminal that does not tell its own, in characters.
 pub const TABLE_COLUMNS: usize = 100;
 
 /// Returns the finding of the run in a sentence ([`headline`](crate::headline())), and all tables, each under a line
-/// that describes it, with what a reader must know about the run.
+/// that describes it, with what a reader must know about the run: as a [`Drawing`] says, or for a terminal of
+/// [`TABLE_COLUMNS`].
 #[must_use]
 pub fn all_tables(results: &Results) -> String {
-    all_tables_within(results, TABLE_COLUMNS)
+    all_tables_of(results, &[])
 }
 
-/// The same in so many characters. Columns of the widest tables that have no room are named below.
+/// The same with these columns in the tables of segments, if there are any.
 #[must_use]
-pub fn all_tables_within(results: &Results, width: usize) -> String {
+pub fn all_tables_of(results: &Results, chosen: &[&'static Column]) -> String {
+    match Drawing::now() {
+        Some(_) => tables(results, chosen),
+        None => Drawing::within(TABLE_COLUMNS).draw(|| tables(results, chosen)),
+    }
+}
+
+fn tables(results: &Results, chosen: &[&'static Column]) -> String {
     let mut all = format!("{}\n", in_ascii(&headline(results)));
     for caveat in results.caveats() {
         all.push_str(&caveat);
@@ -54,13 +63,13 @@ pub fn all_tables_within(results: &Results, width: usize) -> String {
     }
     let mut section = |title: &str, table: &str| {
         if !table.is_empty() {
-            all.push_str(&format!("\n{title}\n\n{table}"));
+            all.push_str(&format!("\n{}\n\n{table}", Drawing::title(title)));
         }
     };
     // A published table has its rows in one; what each array did is in the files of the run.
     if !results.published_rows.is_empty() {
         section(ROWS_HEADING, &rows_table(results));
-        section("What to make of it", &findings_lines(results, width));
+        section("What to make of it", &findings_lines(results));
         all.push_str("\nWhat each array did, by segment: --out DIR.\n");
         return all;
     }
@@ -80,7 +89,7 @@ pub fn all_tables_within(results: &Results, width: usize) -> String {
             section(&title, "No segment was complete.\n");
             continue;
         }
-        section(&title, &segments_table_within(results, array, width));
+        section(&title, &segments_table_of(results, array, chosen));
         section(&format!("{}: by workload", array.name), &workloads_table(results, array));
         section(&format!("{}: by volume", array.name), &volumes_table(results, array));
     }
@@ -99,14 +108,14 @@ pub fn all_tables_within(results: &Results, width: usize) -> String {
         "Fitted to published figures; every other number is the scenario's",
         &fitted_table(results),
     );
-    section("Spindles to buy", &overhead_table(results, width));
-    section("What to make of it", &findings_lines(results, width));
+    section("Spindles to buy", &overhead_table(results));
+    section("What to make of it", &findings_lines(results));
     all
 }
 
-/// Returns the finding of the run in a sentence, a line for each array, and what to make of it, in so many characters.
+/// Returns the finding of the run in a sentence, a line for each array, and what to make of it.
 #[must_use]
-pub fn brief(results: &Results, width: usize) -> String {
+pub fn brief(results: &Results) -> String {
     let mut lines = vec![in_ascii(&headline(results))];
     lines.extend(results.arrays.iter().filter_map(|array| {
         let last = array.rated_segments().last()?;
@@ -121,7 +130,7 @@ pub fn brief(results: &Results, width: usize) -> String {
         ))
     }));
     lines.extend(results.caveats());
-    lines.join("\n") + "\n" + &findings_lines(results, width)
+    lines.join("\n") + "\n" + &findings_lines(results)
 }
 
 /// Returns a sentence for terminals and logs, whose text is ASCII; the page has the typographic signs.
@@ -132,14 +141,14 @@ fn in_ascii(sentence: &str) -> String {
         .replace(['\u{201c}', '\u{201d}'], "\"")
 }
 
-/// Returns the findings of a run in lines of so many characters: what is wrong first.
-fn findings_lines(results: &Results, width: usize) -> String {
+/// Returns the findings of a run: what is wrong first.
+fn findings_lines(results: &Results) -> String {
     let line = |finding: &Finding| {
         let line = match finding.severity {
             Severity::Note => format!("- {}", finding.text),
             severity => format!("- {}: {}", severity.as_str(), finding.text),
         };
-        wrapped(&line, width, "  ") + "\n"
+        wrapped(&line, Drawing::width(), "  ") + "\n"
     };
     results.findings.iter().map(line).collect()
 }

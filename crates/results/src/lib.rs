@@ -12,6 +12,7 @@ pub use analysis::comparison::{
 };
 pub use analysis::figures::mib_per_s_on;
 pub use analysis::findings::findings;
+pub use analysis::independence::{follows_from_iops, independent_rows};
 pub use analysis::like::{
     LikePair, have_same_mix, is_measure_of_array, like_kinds, like_pairs, like_positions,
 };
@@ -91,8 +92,8 @@ pub use data::toml_text::{TomlError, TomlText};
 pub use data::trend::is_steady;
 pub use data::volume::VolumeFigures;
 pub use data::workload::{
-    AccessMix, HostFigures, HostLoad, Ignored, OperationFigures, TraceReplay, Workload,
-    WorkloadFigures, WorkloadKind, WorkloadWorker,
+    AccessMix, HostFigures, HostLoad, Ignored, LimitedOperations, OperationFigures, RateLimit,
+    TraceReplay, Workload, WorkloadFigures, WorkloadKind, WorkloadWorker,
 };
 pub use strewn_alloc::MAP_LEVELS;
 

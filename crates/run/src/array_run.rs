@@ -14,6 +14,8 @@ use crate::save_error::SaveError;
 /// done nothing yet.
 #[derive(Default)]
 pub struct ArrayRun {
+    /// What it did before the first segment; none without a warm-up.
+    pub(crate) warm_up: Option<Segment>,
     pub(crate) segments: Vec<Segment>,
     /// The spindles that failed.
     pub(crate) failures: Vec<FailedSpindle>,
@@ -72,6 +74,7 @@ impl ArrayRun {
 impl SavedValue for ArrayRun {
     fn write(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         let Self {
+            warm_up,
             segments,
             failures,
             data_loss,
@@ -81,6 +84,7 @@ impl SavedValue for ArrayRun {
             unrecorded: _,
             unsaved: _,
         } = self;
+        to.value(warm_up)?;
         to.value(segments)?;
         to.value(failures)?;
         to.value(data_loss)?;
@@ -97,6 +101,7 @@ impl SavedValue for ArrayRun {
 
     fn read(from: &mut StateReader<'_>) -> Result<Self, StateError> {
         Ok(Self {
+            warm_up: from.value()?,
             segments: from.value()?,
             failures: from.value()?,
             data_loss: from.value()?,

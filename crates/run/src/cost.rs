@@ -46,7 +46,7 @@ pub fn measure_cost(
         let measured = measure.run(simulate(part, index)?)?;
         // The arrays are set up once.
         set_up = set_up.max(began.elapsed().saturating_sub(measured.wall));
-        let length = Duration::from_nanos(segment_ns) * part.segments;
+        let length = Duration::from_nanos(part.length_ns());
         whole += wall_for(length, measured.simulated, measured.wall);
         all.add(measured);
     }

@@ -46,7 +46,7 @@ pub(crate) fn of_array(
     // Both arrays of a pair.
     let arrays = machine::parts(array).len() as u32;
     let (data, parity) = (own.data * arrays, own.parity * arrays);
-    let mut end_ns = 0;
+    let mut end_ns = done.warm_up.as_ref().map_or(0, |warm_up| warm_up.length_ns);
     let starting = done.segments.iter().map(|segment| {
         let start_ns = end_ns;
         end_ns += segment.length_ns;
@@ -64,6 +64,10 @@ pub(crate) fn of_array(
         parity_groups: parity_groups(array),
         phases: phases(scenario, array),
         parameters: parameters(origins, array),
+        warm_up: done
+            .warm_up
+            .as_ref()
+            .map(|warm_up| Box::new(of_segment(scenario, array, 0, warm_up))),
         segments: starting
             .map(|(start_ns, segment)| of_segment(scenario, array, start_ns, segment))
             .collect(),

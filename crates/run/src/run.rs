@@ -659,7 +659,9 @@ impl Segments<'_> {
                 if observer.stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
             let mut is_stopped = false;
-            match simulation.run_segment(scenario.segment_ns, &mut look) {
+            let warm_up_ns = scenario.warm_up_ns.filter(|_| run.warm_up.is_none());
+            let length_ns = warm_up_ns.unwrap_or(scenario.segment_ns);
+            match simulation.run_segment(length_ns, &mut look) {
                 Ok(segment) if !segment.laws.hold() => {
                     return Err(RunError::LawBroken {
                         array,
@@ -671,17 +673,26 @@ impl Segments<'_> {
                 // The host was done as the segment before it ended.
                 Ok(segment) if segment.length_ns == 0 => {}
                 Ok(mut segment) => {
+                    // The warm-up is the simulation's first segment, and none of the run's.
+                    segment.index -= u32::from(scenario.warm_up_ns.is_some());
                     observer.segment(index, &segment);
                     segment.forget_responses();
-                    let index_of_segment = segment.index;
-                    run.segments.push(segment);
-                    run.is_at_goal =
-                        build::is_at_goal(scenario, &scenario.arrays[index], &run.segments);
-                    let is_last = index_of_segment >= scenario.segments
-                        || simulation.is_done()
-                        || run.is_at_goal;
-                    if is_last || maps_every_segment(scenario) {
-                        look_at_file(&*simulation, &mut run.map, index_of_segment);
+                    match warm_up_ns {
+                        Some(_) => run.warm_up = Some(segment),
+                        None => {
+                            let index_of_segment = segment.index;
+                            run.segments.push(segment);
+                            let array = &scenario.arrays[index];
+                            let warm_up = run.warm_up.as_ref();
+                            run.is_at_goal =
+                                build::is_at_goal(scenario, array, warm_up, &run.segments);
+                            let is_last = index_of_segment >= scenario.segments
+                                || simulation.is_done()
+                                || run.is_at_goal;
+                            if is_last || maps_every_segment(scenario) {
+                                look_at_file(&*simulation, &mut run.map, index_of_segment);
+                            }
+                        }
                     }
                     observer.so_far(index, &run);
                 }

@@ -21,7 +21,8 @@ from the declarations that the reader has. `strewn schema` writes them as a JSON
 - **Use.** *fit*: `strewn calibrate` may set it. *scale*: a run at 1/N divides it by N; *root*: by the whole part of the
   square root of N. *form*: the [page in a browser](playground.md) has a control for it.
 - **Setting by name.** `--set` and axes of [studies](studies.md) take what `--explain` lists, and options that are off
-  of an array's layout and of workloads. Whatever else, such as a second controller, is written into the file.
+  of an array's layout and of workloads. `*.outstanding` is that of every array. Whatever else, such as a second
+  controller, is written into the file.
 - **Further rules.** *takes* is what a value must be by itself. What depends on other settings, such as a chunk
   that is at most a tetris, is in its error, with the values that are allowed.
 ";

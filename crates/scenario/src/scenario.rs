@@ -46,6 +46,8 @@ pub struct Scenario {
     pub until: Option<Until>,
     /// Length of a segment in nanoseconds.
     pub segment_ns: u64,
+    /// How long the arrays run before the first segment, in nanoseconds; none if they are measured from the start on.
+    pub warm_up_ns: Option<u64>,
     /// Distance between adjacent blocks of a spindle, in blocks. More than 1 in a scenario that is
     /// scaled down, so that seeks keep their lengths. 1 at full scale.
     pub spindle_stretch: u32,
@@ -158,6 +160,7 @@ impl Scenario {
             segments: 0,
             segment_ns: 0,
             until: None,
+            warm_up_ns: None,
             spindle_stretch: 1,
             published: None,
             workloads: Vec::new(),
@@ -210,8 +213,10 @@ impl Scenario {
 
     /// Checks a scenario that was read.
     fn check_read(&mut self, s: &Section<'_>) {
-        let length_ns = u64::from(self.segments).checked_mul(self.segment_ns);
-        let has_length = s.are_right(&["segments", "segment", "phase"]);
+        let length_ns = u64::from(self.segments)
+            .checked_mul(self.segment_ns)
+            .and_then(|segments_ns| segments_ns.checked_add(self.warm_up_ns.unwrap_or(0)));
+        let has_length = s.are_right(&["segments", "segment", "warm_up", "phase"]);
         let around = Around {
             segments: s.are_right(&["segments", "phase"]).then_some(self.segments),
             length_ns: length_ns.filter(|_| has_length),
@@ -315,7 +320,8 @@ impl Scenario {
 }
 
 /// Settings that are not of the experiment, or of how long it is.
-const LABELS: [&str; 7] = ["name", "title", "seed", "segments", "until", "segment", "published"];
+const LABELS: [&str; 8] =
+    ["name", "title", "seed", "segments", "until", "segment", "warm_up", "published"];
 
 impl Table for Scenario {
     fn fields(&mut self, f: &mut Fields<'_>) {
@@ -346,6 +352,23 @@ impl Table for Scenario {
                 .page(1, "Length of a segment"),
             &mut self.segment_ns,
         );
+        let has_phases = self.has_phases(f);
+        let warm_up = time(
+            "warm_up",
+            "How long the arrays run before the first segment, under the same load. It is measured as segment 0, which no \
+             rate, comparison or finding counts. Times of the scenario, such as a failure's, begin with it.",
+        );
+        if !has_phases || f.describes() {
+            let warm_up = warm_up.positive().scales(Scales::Whole, "warm-up");
+            f.value(warm_up.page(4, "Warm-up"), &mut self.warm_up_ns);
+        } else if f.reads() {
+            f.passes_over("warm_up");
+            f.refuses(
+                "warm_up",
+                "is given beside [[phase]]",
+                "leave it out: a first phase can be the warm-up",
+            );
+        }
         if self.spindle_stretch > 1 && !f.reads() {
             let help = "How many times as far apart blocks of a spindle are, in a scenario that is scaled down.";
             f.value(count("spindle_stretch", help), &mut self.spindle_stretch);
@@ -448,6 +471,18 @@ impl Table for Scenario {
 }
 
 impl Scenario {
+    /// Returns how long a run is that nothing ends early, in nanoseconds.
+    #[must_use]
+    pub fn length_ns(&self) -> u64 {
+        let segments_ns = u64::from(self.segments).saturating_mul(self.segment_ns);
+        segments_ns.saturating_add(self.warm_up_ns.unwrap_or(0))
+    }
+
+    /// Returns whether the run has phases, of a text too that is being read.
+    fn has_phases(&self, f: &mut Fields<'_>) -> bool {
+        if f.reads() { f.has("phase") } else { !self.phases.is_empty() && !f.describes() }
+    }
+
     /// Goes over `segments`, which phases have themselves.
     fn segments(&mut self, f: &mut Fields<'_>) {
         const KEY: &str = "segments";
@@ -459,8 +494,7 @@ impl Scenario {
             .required_unless("14")
             .page(0, "Segments")
             .about("Segments to run, one after another. Each is measured by itself.");
-        let has_phases =
-            if f.reads() { f.has("phase") } else { !self.phases.is_empty() && !f.describes() };
+        let has_phases = self.has_phases(f);
         if has_phases {
             f.passes_over(KEY);
             f.refuses(

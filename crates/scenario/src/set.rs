@@ -4,6 +4,7 @@ use std::path::Path;
 
 use toml_edit::TomlError;
 
+use crate::array::Array;
 use crate::edit::{self, EditedText, SettingPath};
 use crate::fields::{Context, absent_names};
 use crate::files::{Files, Profiles};
@@ -20,6 +21,8 @@ const OF_LINKS: &str = "link.";
 const OF_WORKLOADS: &str = "workload.";
 /// The beginning of the names of a phase's settings, before its number.
 const OF_PHASES: &str = "phase.";
+/// The beginning of a name that means the setting of every array that has it.
+const OF_EVERY_ARRAY: &str = "*.";
 /// Most names that an error lists.
 const MOST_LISTED: usize = 6;
 
@@ -76,8 +79,15 @@ impl SetError {
                 "did you mean {}? `strewn run SCENARIO --explain` lists every setting",
                 listed(nearest)
             )),
-            Self::Ambiguous { candidates, .. } => {
-                Some(format!("say which one: {}", listed(candidates)))
+            Self::Ambiguous { path, candidates } => {
+                let one = format!("say which one: {}", listed(candidates));
+                // Those of workloads or links have no name in common.
+                let all = path.strip_prefix(OF_ARRAYS).unwrap_or(path);
+                let are_of_arrays = candidates.iter().all(|one| one.ends_with(&format!(".{all}")));
+                Some(match are_of_arrays && !path.starts_with(OF_WORKLOADS) {
+                    true => format!("{one}; or `{OF_EVERY_ARRAY}{all}` for every array"),
+                    false => one,
+                })
             }
             Self::Invalid { problems, .. } => {
                 problems.first().map(|problem| problem.help().to_owned())
@@ -103,7 +113,8 @@ impl Scenario {
     ///
     /// A name is one of [`settings`](Self::settings), or its end: `write_anywhere.policy` or `policy` if only one array
     /// has that setting, `FAS2050.policy` or `array.FAS2050.write_anywhere.policy` if several have. `array.policy` is
-    /// that of the only array that has one. A value is written as in the file; quotes around a string may be left out.
+    /// that of the only array that has one, and `*.policy` that of every array that has one. A value is written as in
+    /// the file; quotes around a string may be left out.
     /// Settings that are valid only together may be given in any order.
     ///
     /// # Errors
@@ -127,17 +138,19 @@ impl Scenario {
         // accepted.
         let mut refused: Option<(String, Vec<Problem>)> = None;
         for (path, value) in settings {
-            let full = match (scenario.setting_named(path), refused.take()) {
+            let all = match (scenario.settings_named(path), refused.take()) {
                 // The refused setting may be the one that brings this name.
                 (Err(SetError::Unknown { .. }), Some((setting, problems))) => {
                     return Err(SetError::Invalid { setting, problems });
                 }
-                (full, before) => {
+                (all, before) => {
                     refused = before;
-                    full?
+                    all?
                 }
             };
-            edited.put(scenario.path_of(&full), edit::written(value));
+            for full in &all {
+                edited.put(scenario.path_of(full), edit::written(value));
+            }
             changed_text = edited.to_string();
             refused = match Self::parse_at(&changed_text, name, &profiles) {
                 Ok(changed) => {
@@ -217,9 +230,22 @@ impl Scenario {
         Ok(edited.to_string())
     }
 
-    /// Returns the full name of the one setting that `path` names.
-    fn setting_named(&self, path: &str) -> Result<String, SetError> {
-        self.named_among_all(path, &self.setting_names())
+    /// Returns the full names of the settings that `path` names: one, or that of every array that has one.
+    fn settings_named(&self, path: &str) -> Result<Vec<String>, SetError> {
+        let names = self.setting_names();
+        let Some(below) = path.strip_prefix(OF_EVERY_ARRAY) else {
+            return Ok(vec![self.named_among_all(path, &names)?]);
+        };
+        let of_array = |array: &Array| {
+            self.named_among_all(&format!("{OF_ARRAYS}{}.{below}", array.name), &names)
+        };
+        let of_arrays: Vec<_> = self.arrays.iter().map(of_array).collect();
+        let is_there = |named: &Result<_, _>| !matches!(named, Err(SetError::Unknown { .. }));
+        if !of_arrays.iter().any(is_there) {
+            let all = names.there.iter().chain(&names.absent).map(String::as_str);
+            return Err(SetError::Unknown { path: path.to_owned(), nearest: near(below, all) });
+        }
+        of_arrays.into_iter().filter(is_there).collect()
     }
 
     /// Returns the names of all settings.
@@ -337,7 +363,7 @@ impl Scenario {
     ///
     /// If the name is unknown or ambiguous.
     pub fn arrays_of_setting(&self, path: &str) -> Result<Vec<usize>, SetError> {
-        let full = self.setting_named(path)?;
+        let full = self.named_among_all(path, &self.setting_names())?;
         let of = self.array_of(&full).map(|(array, _)| array);
         let arrays = self.arrays.iter().enumerate();
         let depends = arrays.filter(|(_, array)| of.is_none_or(|of| of == array.name));

@@ -150,6 +150,21 @@ impl Names<'_> {
     fn check_chart(&self, chart: &SweepChartSpec, line: usize) -> Result<(), StudyError> {
         let PlannedStudy { figures, axes, .. } = self.planned;
         let quantities = || figures.iter().map(|figure| &figure.quantity);
+        if let Some(name) = &chart.against {
+            let is_there = |by_segment: bool| {
+                figures.iter().any(|one| one.quantity == *name && one.by_segment == by_segment)
+            };
+            let message = match (is_there(false), is_there(true)) {
+                (true, _) => None,
+                (false, true) => Some(format!("\"{name}\" is by segment")),
+                (false, false) => Some(format!("there is no figure \"{name}\"")),
+            };
+            if let Some(message) = message {
+                let alike = figures.iter().filter(|figure| !figure.by_segment);
+                let help = listed(alike.map(|figure| &figure.quantity));
+                return Err(self.study.wrong(line, "chart.against", message, help));
+            }
+        }
         if let Some(name) = chart.figures.iter().find(|name| quantities().all(|one| one != *name)) {
             let message = format!("there is no figure \"{name}\"");
             return Err(self.study.wrong(line, "chart.figures", message, listed(quantities())));

@@ -68,7 +68,6 @@ impl Point {
         };
         digest.update(text(&unnamed)?);
         let scaled = scenario.scaled_down(scale_down).0;
-        let segments = u64::from(scaled.segments).saturating_mul(scaled.arrays.len() as u64);
         Ok(Self {
             index: 0,
             id: ended(digest),
@@ -76,7 +75,7 @@ impl Point {
             seed: scenario.seed,
             scale_down,
             memory_bytes: needed_bytes(&scaled),
-            length_ns: segments.saturating_mul(scaled.segment_ns),
+            length_ns: scaled.length_ns().saturating_mul(scaled.arrays.len() as u64),
             scenario: text(&scenario)?,
         })
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, ValueEnum};
 use strewn::scenario::{Bytes, Nanoseconds};
 
-use super::output::PictureArguments;
+use super::output::{FormatArguments, PictureArguments};
 use super::values::{jobs, seed, whole_number};
 
 /// Headings of the flags.
@@ -34,12 +34,8 @@ pub(crate) struct FileArguments {
     /// --from reads them on another machine.
     #[arg(long, hide_short_help = true, value_name = "FILE")]
     pub(crate) save_extents: Option<PathBuf>,
-    /// Print the files as a JSON array instead of a table
-    #[arg(long, conflicts_with = "csv")]
-    pub(crate) json: bool,
-    /// Print the files as CSV instead of a table
-    #[arg(long, hide_short_help = true)]
-    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
     /// Write report.html, the map and the tables to this directory
     ///
     /// The tables are files.json and files.csv.
@@ -51,7 +47,7 @@ pub(crate) struct FileArguments {
     #[arg(long, hide_short_help = true, requires = "out")]
     pub(crate) force: bool,
     /// Also print what changed since an earlier --json
-    #[arg(long, value_name = "BEFORE.json", conflicts_with_all = ["json", "csv"])]
+    #[arg(long, value_name = "BEFORE.json", conflicts_with = "json")]
     pub(crate) compare: Option<PathBuf>,
     /// Also measure the free space, where the next writes will lie
     ///
@@ -142,7 +138,7 @@ pub(crate) struct FileArguments {
     pub(crate) predict: Option<String>,
     /// Look again and again, this far apart, until stopped
     #[arg(long, value_name = "TIME", value_parser = interval, requires = "append", help_heading = OVER_TIME,
-          conflicts_with_all = ["json", "csv", "compare", "out", "save_extents"])]
+          conflicts_with_all = ["json", "format", "compare", "out", "save_extents"])]
     pub(crate) every: Option<Nanoseconds>,
     /// With --every, the number of looks
     #[arg(long, hide_short_help = true,

@@ -190,7 +190,7 @@ minutes the first time.",
         examples: [
             "strewn report results",
             "strewn report results --png --chart-size 1600x900 --theme dark",
-            "strewn report results --format md --columns iops,p99_ms,layout_score",
+            "strewn report results --table markdown --columns iops,p99_ms,layout_score",
         ],
         details: &[REPORT_EXIT_CODES],
     },

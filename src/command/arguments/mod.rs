@@ -22,7 +22,7 @@ use strewn::scenario::Template;
 
 #[cfg(target_os = "linux")]
 pub(crate) use file::{FileArguments, Sort};
-pub(crate) use output::{PictureArguments, TableArguments, TableFormat};
+pub(crate) use output::{Format, FormatArguments, PictureArguments, TableArguments, TableFormat};
 pub(crate) use playground::PlaygroundArguments;
 pub(crate) use results::{ClaimsArguments, CompareArguments, ReportArguments};
 pub(crate) use run::{LoadArguments, RunArguments, Shape};
@@ -177,6 +177,8 @@ pub(crate) struct SensitivityArguments {
     /// Print the table, and leave the file beside the scenario unchanged
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
 }
 
 /// `strewn bench`.
@@ -198,9 +200,8 @@ pub(crate) struct BenchArguments {
     /// Measure at an eighth of full scale, for what `strewn run --quick` will cost
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Print JSON instead of tables
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
 }
 
 /// Returns the definition of the command line, with its help.

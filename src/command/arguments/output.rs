@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use strewn::report::{ChartSize, ChartStyle, Theme};
-use strewn::results::Column;
-use strewn::terminal::Failure;
+use strewn::report::{ChartSize, ChartStyle, Drawing, TableForm, Theme};
+use strewn::results::{Column, ResultsError};
+use strewn::terminal::{self, Failure};
 
 use super::values::{chart_size, column};
 
@@ -14,11 +14,11 @@ const PNG_HELP: &str = if cfg!(feature = "png") {
 } else {
     "Also write each chart as PNG; not in this build, which lacks --features png"
 };
-const FORMAT_HELP: &str = "Format of the table of all segments";
-const LONG_FORMAT_HELP: &str = if cfg!(feature = "parquet") {
-    "Format of the table of all segments: segments.csv, segments.md or segments.parquet [default: csv; of a report, as in DIR]"
+const TABLE_HELP: &str = "Format of the table of all segments in DIR";
+const LONG_TABLE_HELP: &str = if cfg!(feature = "parquet") {
+    "Format of the table of all segments in DIR: segments.csv, segments.md or segments.parquet [default: csv; of a report, as in DIR]"
 } else {
-    "Format of the table of all segments: segments.csv or segments.md; segments.parquet is not in this build, which lacks --features parquet"
+    "Format of the table of all segments in DIR: segments.csv or segments.md; segments.parquet is not in this build, which lacks --features parquet"
 };
 
 /// How charts are drawn.
@@ -26,7 +26,8 @@ const LONG_FORMAT_HELP: &str = if cfg!(feature = "parquet") {
 pub(crate) struct PictureArguments {
     /// Size of charts in pixels of 1/96 inch [default: 960x560]
     ///
-    /// From 480x320 to 8000x8000. Bar charts and the map grow with their rows.
+    /// From 480x320 to 8000x8000. Type grows with it, so that 1600x900 can be read on a slide. Bar charts and the map grow
+    /// with their rows.
     #[arg(long, hide_short_help = true, value_name = "WIDTHxHEIGHT", value_parser = chart_size)]
     chart_size: Option<ChartSize>,
     /// Colours of the charts [default: light]
@@ -69,7 +70,7 @@ impl PictureArguments {
             None | Some(ThemeArgument::Light) => Theme::Light,
             Some(ThemeArgument::Dark) => Theme::Dark,
         };
-        ChartStyle { size: self.chart_size.unwrap_or_default(), theme }
+        ChartStyle::filling(self.chart_size.unwrap_or_default(), theme)
     }
 }
 
@@ -79,15 +80,79 @@ enum ThemeArgument {
     Dark,
 }
 
+/// What is printed, in which form.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FormatArguments {
+    /// Print JSON instead of tables
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+    /// Form of what is printed: text, markdown, json or csv [default: text]
+    #[arg(long, hide_short_help = true, hide_possible_values = true, value_enum)]
+    format: Option<Format>,
+}
+
+/// A form of what is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Tables for a terminal.
+    Text,
+    /// Tables for a wiki.
+    #[value(alias = "md")]
+    Markdown,
+    /// What other programs read.
+    Json,
+    /// What spreadsheets read: tables, and nothing else.
+    Csv,
+}
+
+impl FormatArguments {
+    pub(crate) fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format.unwrap_or(Format::Text) }
+    }
+
+    /// Returns whether a program is to read what is printed, so that nothing else may be.
+    pub(crate) fn is_for_programs(&self) -> bool {
+        matches!(self.format(), Format::Json | Format::Csv)
+    }
+
+    /// Returns the text of these tables in the form that was asked for.
+    pub(crate) fn draw(&self, tables: impl FnOnce() -> String) -> String {
+        self.draw_within(terminal::table_width(), tables)
+    }
+
+    /// Does the same with lines of at most so many characters.
+    pub(crate) fn draw_within(&self, width: usize, tables: impl FnOnce() -> String) -> String {
+        let form = match self.format() {
+            Format::Text => TableForm::Plain,
+            Format::Markdown => TableForm::Markdown,
+            Format::Json => TableForm::Json,
+            Format::Csv => TableForm::Csv,
+        };
+        Drawing { form, width }.draw(tables)
+    }
+
+    /// Returns these tables, or these figures as JSON.
+    pub(crate) fn tables_or(
+        &self,
+        figures: impl FnOnce() -> Result<String, ResultsError>,
+        tables: impl FnOnce() -> String,
+    ) -> Result<String, Failure> {
+        match self.format() {
+            Format::Json => figures().map_err(|error| Failure::failed(error.to_string())),
+            _ => Ok(self.draw(tables)),
+        }
+    }
+}
+
 /// The format of the table of all segments.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TableArguments {
-    #[arg(long, hide_short_help = true, value_enum, help = FORMAT_HELP, long_help = LONG_FORMAT_HELP)]
-    pub(crate) format: Option<TableFormat>,
+    #[arg(long, hide_short_help = true, value_enum, value_name = "FORMAT", help = TABLE_HELP, long_help = LONG_TABLE_HELP)]
+    pub(crate) table: Option<TableFormat>,
     /// Columns of that table beside array and segment [default: all]
     ///
-    /// By their names in segments.csv or as figures, such as iops,layout_score. `strewn report --list-columns` lists
-    /// them. "all" leaves none out of the tables that are printed, whatever their width.
+    /// In DIR and in the tables of segments that are printed. By their names in segments.csv or as figures, such as
+    /// iops,layout_score. `strewn report --list-columns` lists them. "all" leaves none out, whatever the width.
     #[arg(long, hide_short_help = true, value_name = "NAME,...", value_delimiter = ',', value_parser = column)]
     columns: Vec<ChosenColumn>,
 }
@@ -95,10 +160,10 @@ pub(crate) struct TableArguments {
 impl TableArguments {
     /// Returns the format given, or the default.
     pub(crate) fn format(&self) -> TableFormat {
-        self.format.unwrap_or(TableFormat::Csv)
+        self.table.unwrap_or(TableFormat::Csv)
     }
 
-    /// Returns the columns that were chosen for a file; none for all.
+    /// Returns the columns that were chosen; none for all.
     pub(crate) fn columns(&self) -> Vec<&'static Column> {
         match self.has_all() {
             true => Vec::new(),
@@ -111,23 +176,20 @@ impl TableArguments {
         self.columns.iter().any(|chosen| chosen.0.is_none())
     }
 
-    /// Refuses formats and columns without a directory to write to, and Parquet in a build that cannot write it.
+    /// Refuses a format without a directory to write to, and Parquet in a build that cannot write it.
     pub(crate) fn check_against(&self, out: Option<&Path>) -> Result<(), Failure> {
-        match (self.format(), out) {
-            (_, None) if !self.columns().is_empty() => Err(Failure::bad_input(
-                "--columns needs --out DIR",
-                "give --out DIR, or leave out --columns",
+        match (self.table, out) {
+            (Some(TableFormat::Parquet), _) if !cfg!(feature = "parquet") => {
+                Err(Failure::bad_input(
+                    "this strewn was built without Parquet",
+                    "build it with cargo build --release --features parquet, or leave out --table",
+                ))
+            }
+            (Some(_), None) => Err(Failure::bad_input(
+                "--table needs --out DIR",
+                "give --out DIR; --format says how tables are printed",
             )),
-            (TableFormat::Csv, _) => Ok(()),
-            (TableFormat::Parquet, _) if !cfg!(feature = "parquet") => Err(Failure::bad_input(
-                "this strewn was built without Parquet",
-                "build it with cargo build --release --features parquet, or leave out --format",
-            )),
-            (TableFormat::Md | TableFormat::Parquet, None) => Err(Failure::bad_input(
-                "--format needs --out DIR",
-                "give --out DIR, or leave out --format",
-            )),
-            (TableFormat::Md | TableFormat::Parquet, Some(_)) => Ok(()),
+            _ => Ok(()),
         }
     }
 }
@@ -142,7 +204,8 @@ pub(crate) enum TableFormat {
     /// Comma-separated values.
     Csv,
     /// Markdown.
-    Md,
+    #[value(alias = "md")]
+    Markdown,
     /// Apache Parquet.
     Parquet,
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::output::{PictureArguments, TableArguments};
+use super::output::{FormatArguments, PictureArguments, TableArguments};
 
 /// `strewn report`. How charts and tables look is what it is for, so `-h` shows those flags here.
 #[derive(Debug, Args)]
@@ -50,9 +50,8 @@ pub(crate) struct CompareArguments {
     /// The comparison in it is replaced, other files stay.
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
-    /// Print comparison.json instead of tables
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
     #[command(flatten)]
     pub(crate) pictures: PictureArguments,
 }
@@ -73,4 +72,6 @@ pub(crate) struct ClaimsArguments {
     /// Print the names of the scenarios whose results are needed, and nothing else
     #[arg(long)]
     pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
 }

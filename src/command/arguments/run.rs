@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use strewn::formats::trace::{SpeedUp, TraceFormat};
 use strewn::scenario::Until;
 
-use super::output::{PictureArguments, TableArguments};
+use super::output::{FormatArguments, PictureArguments, TableArguments};
 use super::values::{jobs, replicates, scale_down, seed, segments, setting, speed_up, until};
 
 /// Heading of the flags that take a workload from a file.
@@ -33,9 +33,8 @@ pub(crate) struct RunArguments {
     /// Results in it are replaced, other files stay.
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
-    /// Print results.json instead of tables
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
     /// Run at one eighth of full scale, which takes seconds
     ///
     /// The results are marked as scaled. Not for fio jobs and traces.
@@ -67,7 +66,7 @@ pub(crate) struct RunArguments {
     ])]
     pub(crate) resume: Option<PathBuf>,
     /// Print every setting of the scenario with its value, and run nothing
-    #[arg(long, conflicts_with_all = ["load", "out", "json", "quick", "scale_down", "record_iolog"])]
+    #[arg(long, conflicts_with_all = ["load", "out", "json", "format", "quick", "scale_down", "record_iolog"])]
     pub(crate) explain: bool,
     /// Seed of all random choices, instead of the scenario's
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = seed)]
@@ -111,12 +110,12 @@ pub(crate) struct RunArguments {
     )]
     pub(crate) also: Vec<Shape>,
     /// Print what was found and a line for each array, and no tables
-    #[arg(long, conflicts_with_all = ["json", "quiet"])]
+    #[arg(long, conflicts_with_all = ["json", "format", "quiet"])]
     pub(crate) brief: bool,
     /// Print nothing but errors
     ///
     /// The results are in --out.
-    #[arg(long, hide_short_help = true, requires = "out", conflicts_with = "json")]
+    #[arg(long, hide_short_help = true, requires = "out", conflicts_with_all = ["json", "format"])]
     pub(crate) quiet: bool,
     /// Log every host operation to this file as a fio iolog
     ///

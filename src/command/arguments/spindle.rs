@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, ValueEnum};
 use strewn::spindle::{MAX_DEPTH, Scheduler};
 
+use super::output::FormatArguments;
 use super::values::{commands, depth, outstanding, percent, sectors, seed};
 use crate::command::spindle::LbaRange;
 
@@ -115,9 +116,8 @@ pub(crate) struct SpindleArguments {
     /// A directory that is not empty is written into.
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
-    /// Print JSON instead of tables
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
 }
 
 impl SpindleArguments {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::PictureArguments;
 use super::values::{hours, jobs};
+use super::{FormatArguments, PictureArguments};
 
 /// How the runs of a study are done, in `strewn sweep` and in `strewn study`.
 #[derive(Debug, Args)]
@@ -77,9 +77,8 @@ pub(crate) struct SweepArguments {
         default_value = "strewn-sweep"
     )]
     pub(crate) claim: String,
-    /// Print the table as JSON instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
     #[command(flatten)]
     pub(crate) pictures: PictureArguments,
 }
@@ -109,6 +108,8 @@ pub(crate) struct StudyArguments {
     pub(crate) quick: bool,
     #[command(flatten)]
     pub(crate) work: SweepWorkArguments,
+    #[command(flatten)]
+    pub(crate) format: FormatArguments,
     #[command(flatten)]
     pub(crate) pictures: PictureArguments,
 }

@@ -106,7 +106,13 @@ pub(super) fn column(name: &str) -> Result<ChosenColumn, String> {
         return Ok(ChosenColumn(None));
     }
     let named = Column::named(name).map(|column| ChosenColumn(Some(column)));
-    named.ok_or_else(|| "no such column; strewn report --list-columns lists them".to_owned())
+    named.ok_or_else(|| {
+        let meant = Column::nearest(name).map(|name| format!("; did you mean {name}?"));
+        format!(
+            "no such column{}; strewn report --list-columns lists them",
+            meant.unwrap_or_default()
+        )
+    })
 }
 
 pub(super) fn chart_size(text: &str) -> Result<ChartSize, String> {

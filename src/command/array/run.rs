@@ -9,7 +9,9 @@ use strewn::terminal::{self, Ending, Failure, Terminal};
 use strewn::{Load, LoadError, RunOptions};
 
 use super::opened::Io;
-use crate::command::arguments::{self, LoadArguments, PictureArguments, TableArguments};
+use crate::command::arguments::{
+    self, FormatArguments, LoadArguments, PictureArguments, TableArguments,
+};
 use crate::command::load::{self, NotRead};
 use crate::command::out_directory::OutDirectory;
 use crate::command::output_files::{self, OutputFiles, RunOutput, Shown};
@@ -77,9 +79,8 @@ pub(crate) struct ArrayRunArguments {
     /// Results in it are replaced, other files stay.
     #[arg(long, hide_short_help = true, requires = "out")]
     force: bool,
-    /// Print results.json instead of tables
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
     /// Sequential reads of this size
     #[arg(long, value_name = "SIZE", value_parser = operation, help_heading = PATTERNS)]
     sequential_read: Option<u32>,
@@ -203,9 +204,10 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
         Ok::<_, Failure>(OutputFiles { out, measured, made })
     };
     let files = out.map(files).transpose()?;
-    let is_json = arguments.json;
-    let text = if is_json { json } else { output_files::tables(&results, &arguments.table) };
-    output_files::publish(RunOutput { text, is_json, files })?;
+    let format = &arguments.format;
+    let text = output_files::printed(&results, &json, format, &arguments.table)?;
+    let is_for_programs = format.is_for_programs();
+    output_files::publish(RunOutput { text, is_for_programs, files })?;
     match problem {
         Some(problem) => Err(failure(problem)),
         None => Ok(Ending::of(&results)),

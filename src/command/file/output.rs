@@ -14,7 +14,7 @@ use strewn::terminal::{self, Failure};
 
 use super::Looked;
 use super::subject::Subject;
-use crate::command::arguments::FileArguments;
+use crate::command::arguments::{FileArguments, Format};
 use crate::command::out_directory::OutDirectory;
 use crate::command::output_files::{picture, picture_names};
 
@@ -75,17 +75,18 @@ impl Output {
             all_is_known = false;
         }
         let json = results::files_json(&looked.files).map_err(failed)?;
-        let printed = if arguments.json {
-            terminal::print(&json)
-        } else if arguments.csv {
-            terminal::print(&csv(&looked.files)?)
-        } else {
-            terminal::print(&self.text(looked, &spaces))
+        let format = &arguments.format;
+        let printed = match format.format() {
+            Format::Json => terminal::print(&json),
+            Format::Csv => terminal::print(&csv(&looked.files)?),
+            Format::Text | Format::Markdown => {
+                terminal::print(&format.draw(|| self.text(looked, &spaces)))
+            }
         };
-        if looked.is_partial && (arguments.json || arguments.csv) {
+        if looked.is_partial && format.is_for_programs() {
             terminal::say("PARTIAL: stopped before everything was looked at");
         }
-        if arguments.json || arguments.csv {
+        if format.is_for_programs() {
             // Free space is not a file; it is said beside them.
             let table = report::free_space_table(&spaces);
             if !table.is_empty() {
@@ -101,7 +102,7 @@ impl Output {
             out.write(&files, |_| "make room, and repeat the command".to_owned())?;
             let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
             let said = format!("Written into {}: {}.", out.path().display(), names.join(", "));
-            match arguments.json || arguments.csv {
+            match format.is_for_programs() {
                 true => terminal::say_to_person(&said),
                 false => terminal::print(&format!("\n{said}\n"))?,
             }

@@ -39,7 +39,8 @@ pub(crate) fn run(profiles: &[Profile], arguments: &SpindleArguments) -> Result<
     })?;
     let json = results::figures_json(&drives).map_err(|error| failed(&error))?;
     // Print first, whether or not there is room for the files.
-    terminal::print(&if arguments.json { json.clone() } else { report::drive_tables(&drives) })?;
+    let text = arguments.format.tables_or(|| Ok(json.clone()), || report::drive_tables(&drives))?;
+    terminal::print(&text)?;
     if let Some(out) = out {
         let mut files = vec![(FIGURES_FILE.to_owned(), json.into_bytes())];
         for chart in DRIVE_CHARTS {

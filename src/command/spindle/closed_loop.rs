@@ -62,11 +62,9 @@ pub(crate) fn run(
         iops: measured.commands_per_second,
         response_ms: measured.response_ms,
     };
-    terminal::print(&if arguments.json {
-        strewn::results::figures_json(&figures)
-            .map_err(|error| Failure::failed(error.to_string()))?
-    } else {
-        strewn::report::closed_loop_text(&figures)
-    })?;
+    let text = || strewn::report::closed_loop_text(&figures);
+    terminal::print(
+        &arguments.format.tables_or(|| strewn::results::figures_json(&figures), text)?,
+    )?;
     Ok(Ending::Complete)
 }

@@ -31,7 +31,7 @@ pub(crate) fn spindle(arguments: &SpindleArguments) -> Result<Ending, Failure> {
         ));
     }
     if arguments.list {
-        return shipped::list(arguments.json);
+        return shipped::list(&arguments.format);
     }
     if let Some(name) = &arguments.print {
         return shipped::print(name);

@@ -20,10 +20,10 @@ pub(crate) fn run(
     arguments: &SpindleArguments,
 ) -> Result<Ending, Failure> {
     let out = arguments.out.as_deref().map(|out| ResponsesFile::check(out, path)).transpose()?;
-    if arguments.json && matches!(out, Some(ResponsesFile::StandardOutput)) {
+    if arguments.format.is_for_programs() && matches!(out, Some(ResponsesFile::StandardOutput)) {
         return Err(Failure::bad_input(
-            "--json and --out - would both be on standard output",
-            "give --out a file, or leave --json out",
+            "what --json or --format prints and --out - would both be on standard output",
+            "give --out a file, or leave the other out",
         ));
     }
     let drive = Arc::new(Drive::new(profile)?);
@@ -49,12 +49,10 @@ pub(crate) fn run(
         commands: response_ns.len() as u64,
         response_ms: response_time(response_ns),
     };
-    terminal::print(&if arguments.json {
-        strewn::results::figures_json(&figures)
-            .map_err(|error| Failure::failed(error.to_string()))?
-    } else {
-        strewn::report::replay_text(&figures)
-    })?;
+    let text = || strewn::report::replay_text(&figures);
+    terminal::print(
+        &arguments.format.tables_or(|| strewn::results::figures_json(&figures), text)?,
+    )?;
     Ok(Ending::Complete)
 }
 

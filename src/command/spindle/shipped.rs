@@ -7,15 +7,15 @@ use strewn::results::{ShippedDrive, figures_json};
 use strewn::spindle::Profile;
 use strewn::terminal::{self, Ending, Failure};
 
+use crate::command::arguments::FormatArguments;
+
 /// Prints the profiles that ship, as a table or as JSON.
-pub(crate) fn list(json: bool) -> Result<Ending, Failure> {
+pub(crate) fn list(format: &FormatArguments) -> Result<Ending, Failure> {
     let shipped = Profile::shipped_names().filter_map(Profile::shipped);
     let drives: Vec<ShippedDrive> = shipped.map(|profile| summary(&profile)).collect();
-    terminal::print(&if json {
-        figures_json(&drives).map_err(|error| Failure::failed(error.to_string()))?
-    } else {
-        shipped_drives_table(&drives)
-    })?;
+    terminal::print(
+        &format.tables_or(|| figures_json(&drives), || shipped_drives_table(&drives))?,
+    )?;
     Ok(Ending::Complete)
 }
 

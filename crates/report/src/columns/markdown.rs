@@ -18,6 +18,6 @@ impl<Row> Columns<'_, Row> {
 }
 
 /// Returns words that can stand in a cell of Markdown.
-pub(crate) fn escaped(text: &str) -> String {
+fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('\n', " ")
 }

@@ -1,6 +1,7 @@
 //! Tables: a list of columns, drawn from rows as plain text, for the page, as Markdown, or into a file.
 
 mod cell;
+mod drawing;
 mod file;
 mod markdown;
 
@@ -12,9 +13,10 @@ use strewn_results::ArrayResults;
 use strewn_results::words::wrapped;
 
 pub(crate) use cell::{Cell, Figure};
+pub use drawing::{Drawing, TableForm};
 pub(crate) use file::{FileColumn, csv_text, write_csv};
-pub(crate) use markdown::escaped;
 pub(crate) use segments::{SegmentRow, declared, figure, segment_columns, with_chosen};
+pub use text::words_table;
 
 /// A table under construction: its columns, left to right.
 pub(crate) struct Columns<'a, Row>(Vec<Column<'a, Row>>);
@@ -134,10 +136,13 @@ impl<Row> Column<'_, Row> {
     }
 }
 
-/// Returns a line below a table that names the columns for which there was no room.
-pub(crate) fn left_out_line(left_out: &[String], width: usize) -> String {
+/// Returns a line below a table that names the columns for which there was no room; nothing if there was room for all.
+pub(crate) fn left_out_line(left_out: &[String]) -> String {
+    if left_out.is_empty() {
+        return String::new();
+    }
     let line = format!("Left out for the width: {}. --columns all has them.", left_out.join(", "));
-    format!("\n{}\n", wrapped(&line, width, ""))
+    format!("\n{}\n", wrapped(&line, Drawing::width(), ""))
 }
 
 /// Formats a figure with `show`, or a missing one as a dash.

@@ -23,8 +23,8 @@ pub(crate) struct SegmentRow<'a> {
     pub(crate) segment: &'a Segment,
     /// The position of the array.
     position: usize,
-    /// The position of the segment in it.
-    pub(crate) number: usize,
+    /// The position of the segment in it; none of the warm-up.
+    pub(crate) number: Option<usize>,
     /// A workload in it, with its position, if only its part is meant.
     pub(crate) workload: Option<(usize, &'a WorkloadFigures)>,
 }
@@ -35,11 +35,14 @@ impl<'a> SegmentRow<'a> {
         results.arrays.iter().flat_map(move |array| Self::of(results, array))
     }
 
-    /// Returns the segments of an array.
+    /// Returns the segments of an array, after its warm-up.
     pub(crate) fn of(results: &'a Results, array: &'a ArrayResults) -> impl Iterator<Item = Self> {
         let position = results.arrays.iter().position(|one| one.name == array.name);
         let position = position.unwrap_or_default();
-        array.segments.iter().enumerate().map(move |(number, segment)| Self {
+        let rows = array.segments.iter().enumerate();
+        let rows = rows.map(|(number, segment)| (Some(number), segment));
+        let warm_up = array.warm_up.as_deref().map(|warm_up| (None, warm_up));
+        warm_up.into_iter().chain(rows).map(move |(number, segment)| Self {
             results,
             array,
             segment,
@@ -58,7 +61,10 @@ impl<'a> SegmentRow<'a> {
 
     /// Returns the place of a field of the segment, or of the workload, in `results.json`.
     pub(crate) fn path(&self, field: &str) -> String {
-        let segment = format!("arrays/{}/segments/{}", self.position, self.number);
+        let segment = match self.number {
+            Some(number) => format!("arrays/{}/segments/{number}", self.position),
+            None => format!("arrays/{}/warm_up", self.position),
+        };
         match self.workload {
             Some((workload, _)) => format!("{segment}/by_workload/{workload}/{field}"),
             None => format!("{segment}/{field}"),

@@ -27,6 +27,10 @@ pub(super) enum Block {
     Note {
         text: String,
     },
+    /// Sentences, each by itself.
+    List {
+        items: Vec<String>,
+    },
     /// An SVG that this crate drew.
     Chart {
         id: &'static str,
@@ -97,7 +101,7 @@ impl Block {
         let more_px =
             22 * u32::try_from(results.arrays.len().saturating_sub(2)).unwrap_or_default();
         let size = ChartSize { width_px: 960, height_px: (480 + more_px).min(4000) };
-        let style = ChartStyle { size, theme: Theme::Page };
+        let style = ChartStyle { theme: Theme::Page, ..size.into() };
         match chart.draw_beside(results, map, beside, style) {
             Ok(Some(svg)) => Ok(Some(Self::Chart { id: chart.file_stem(), svg, has_rows })),
             Ok(None) | Err(ChartError::NothingToDraw) => Ok(None),

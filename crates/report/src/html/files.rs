@@ -64,7 +64,7 @@ impl FilesReport<'_> {
         );
         if !self.maps.is_empty() {
             let size = ChartSize { width_px: 960, height_px: 480 };
-            let svg = files_map(self.maps, ChartStyle { size, theme: Theme::Page })?;
+            let svg = files_map(self.maps, ChartStyle { theme: Theme::Page, ..size.into() })?;
             let chart = Block::Chart { id: "map", svg, has_rows: true };
             sections.push(Section { id: "map", title: "The map", blocks: vec![chart] });
         }

@@ -23,12 +23,58 @@ pub(super) struct Content<'a> {
     pub(super) subtitles: Vec<String>,
     /// Decimals of figures.
     pub(super) decimals: usize,
+    /// What is along x, where that is no axis.
+    pub(super) across: Option<AcrossLabel>,
     /// The axis that series differ by; empty if they differ by figure.
     pub(super) lines_name: String,
     /// Whether that axis is one of numbers.
     pub(super) lines_ascend: bool,
     /// Whether figures are in percent of another figure of their kind.
     pub(super) is_share: bool,
+}
+
+/// Name, unit and decimals of the figures along x.
+pub(super) struct AcrossLabel {
+    quantity: String,
+    unit: String,
+    decimals: usize,
+}
+
+impl AcrossLabel {
+    fn of<'a>(
+        sweep: &Sweep,
+        quantity: &str,
+        points: impl Iterator<Item = &'a Point<'a>> + Clone,
+    ) -> Self {
+        let figure = sweep.figures.iter().find(|figure| figure.quantity == quantity);
+        let rows = points.filter_map(|point| Some(point.across?.row));
+        Self {
+            quantity: quantity.to_owned(),
+            unit: figure.map_or_else(String::new, |figure| figure.unit.clone()),
+            decimals: decimals(rows),
+        }
+    }
+
+    pub(super) fn words(&self) -> String {
+        labelled(&self.quantity, &self.unit)
+    }
+}
+
+/// Returns a quantity with its unit, unless it says so itself.
+fn labelled(quantity: &str, unit: &str) -> String {
+    match (quantity, unit) {
+        ("", unit) => unit.to_owned(),
+        (quantity, unit) if unit.is_empty() || quantity.contains(unit) => quantity.to_owned(),
+        (quantity, unit) => format!("{quantity} ({unit})"),
+    }
+}
+
+/// Returns a figure with its unit and its interval.
+fn figure_words(mean: f64, interval: Option<[f64; 2]>, unit: &str, decimals: usize) -> String {
+    let range = interval
+        .map(|[low, high]| format!(" ({} to {})", fixed(low, decimals), fixed(high, decimals)));
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    format!("{}{unit}{}", fixed(mean, decimals), range.unwrap_or_default())
 }
 
 /// A panel: its heading, what is along x, and the points of each series.
@@ -52,6 +98,15 @@ pub(super) struct Places {
 #[derive(Clone, Copy)]
 pub(super) struct Point<'a> {
     pub(super) place: usize,
+    pub(super) row: &'a SweepRow,
+    pub(super) mean: f64,
+    /// The figure along x, where that is none of an axis.
+    pub(super) across: Option<Across<'a>>,
+}
+
+/// A figure along x.
+#[derive(Clone, Copy)]
+pub(super) struct Across<'a> {
     pub(super) row: &'a SweepRow,
     pub(super) mean: f64,
 }
@@ -123,6 +178,8 @@ impl<'a> Content<'a> {
             None => figure_names(sweep, figures),
         };
         let decimals = decimals(points().map(|point| point.row));
+        let across = plan.against.as_ref();
+        let across = across.map(|quantity| AcrossLabel::of(sweep, quantity, points()));
         let quantities: Vec<&str> =
             figures.iter().map(|figure| sweep.figures[*figure].quantity.as_str()).collect();
         let is_one = quantities.windows(2).all(|pair| pair[0] == pair[1]);
@@ -140,6 +197,7 @@ impl<'a> Content<'a> {
             series,
             subtitles,
             decimals,
+            across,
             lines_ascend: plan.lines.is_none_or(|axis| sweep.axes[axis].is_numeric()),
             lines_name: lines_name.unwrap_or_default(),
             is_share: first.of.over.is_some() || first.of.over_segment.is_some(),
@@ -152,11 +210,7 @@ impl<'a> Content<'a> {
 
     /// Returns the label of the axis of figures.
     pub(super) fn label(&self) -> String {
-        match (self.quantity.as_str(), self.unit.as_str()) {
-            ("", unit) => unit.to_owned(),
-            (quantity, unit) if unit.is_empty() || quantity.contains(unit) => quantity.to_owned(),
-            (quantity, unit) => format!("{quantity} ({unit})"),
-        }
+        labelled(&self.quantity, &self.unit)
     }
 
     /// Returns what a mark says of a point.
@@ -169,12 +223,15 @@ impl<'a> Content<'a> {
         let mut words: Vec<String> = vec![panel.heading.clone(), name];
         words.extend(place);
         words.retain(|word| !word.is_empty());
-        let range = point.row.interval.map(|[low, high]| {
-            format!(" ({} to {})", fixed(low, self.decimals), fixed(high, self.decimals))
+        let across = point.across.zip(self.across.as_ref()).map(|(at, label)| {
+            figure_words(at.mean, at.row.interval, &label.unit, label.decimals) + ", "
         });
-        let mean = fixed(point.mean, self.decimals);
-        let unit = if self.unit.is_empty() { String::new() } else { format!(" {}", self.unit) };
-        format!("{}: {mean}{unit}{}", words.join(", "), range.unwrap_or_default())
+        format!(
+            "{}: {}{}",
+            words.join(", "),
+            across.unwrap_or_default(),
+            figure_words(point.mean, point.row.interval, &self.unit, self.decimals)
+        )
     }
 }
 
@@ -253,11 +310,32 @@ impl<'a> Selection<'a, '_> {
             if let (Some(number), Some(place)) = (number, place)
                 && let Some(series) = series.get_mut(number)
             {
-                series.push(Point { place, row, mean });
+                let across = plan.against.as_ref().map(|quantity| self.across(row, quantity));
+                match across {
+                    None => series.push(Point { place, row, mean, across: None }),
+                    Some(Some(across)) => {
+                        series.push(Point { place, row, mean, across: Some(across) });
+                    }
+                    Some(None) => {}
+                }
             }
         }
         series.iter_mut().for_each(|points| points.sort_by_key(|point| point.place));
         Panel { heading, x: shown.places, series }
+    }
+
+    /// Returns the figure of this quantity of the same array and combination as a row has.
+    fn across(&self, row: &SweepRow, quantity: &str) -> Option<Across<'a>> {
+        let array = &self.sweep.figures[row.figure].of.array;
+        let mut figures = self.sweep.figures.iter();
+        let figure = figures.position(|one| one.quantity == quantity && one.of.array == *array)?;
+        let rows = &self.sweep.rows;
+        // They are in the order of combinations.
+        let from = rows.partition_point(|other| other.combination < row.combination);
+        let of_combination = rows[from..].iter().take_while(|it| it.combination == row.combination);
+        let found = of_combination.into_iter().find(|other| other.figure == figure)?;
+        let mean = found.mean.filter(|mean| mean.is_finite())?;
+        Some(Across { row: found, mean })
     }
 }
 

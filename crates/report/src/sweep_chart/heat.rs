@@ -17,7 +17,7 @@ const ROW_PX: [i32; 3] = [34, 26, 16];
 /// Widest labels to the left, with the words of their axis.
 const MOST_LABEL_PX: i32 = 150;
 /// Size of figures in cells.
-const FIGURE_PX: i32 = 11;
+const FIGURE_PX: i32 = 12;
 /// A scale about 100 % reaches at least to this factor, so that noise has no strong colour.
 const LEAST_FACTOR: f64 = 1.05;
 /// A share that differs from 100 % by less is written as 100.0.

@@ -13,7 +13,7 @@ use crate::sweep_chart::{Names, below_heading, chart_px, columns, grid, sheet};
 use crate::value_mark::ValueMark;
 
 /// Heights of a panel: of one, of two to four, of more.
-const HEIGHTS_PX: [i32; 3] = [400, 280, 230];
+pub(super) const HEIGHTS_PX: [i32; 3] = [400, 280, 230];
 /// A series with more points than this has no markers, since they would cover it.
 const MOST_MARKERS: usize = 24;
 

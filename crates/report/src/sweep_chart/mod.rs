@@ -6,7 +6,9 @@
 //! - A further axis: a panel for each of its values.
 //! - A Latin hypercube, or each value beside the first ones of all other axes: a panel for each axis.
 //! - Figures by segment: segments along x.
+//! - An axis of load: response time against throughput too.
 
+mod against;
 mod content;
 mod dots;
 mod heat;
@@ -58,6 +60,7 @@ pub fn sweep_charts(
     for plan in plans(sweep, &design, specs) {
         let Some(content) = Content::of(sweep, &design, &plan) else { continue };
         let svg = match plan.kind {
+            _ if content.across.is_some() => against::draw(&content, style)?,
             SweepChartKind::Lines => lines::draw(&content, style)?,
             SweepChartKind::Dots => dots::draw(&content, style)?,
             SweepChartKind::HeatMap => heat::draw(&content, style)?,

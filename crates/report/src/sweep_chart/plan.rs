@@ -1,7 +1,12 @@
 //! Which charts a sweep gets, and which axis goes where.
 
 use crate::sweep_design::{DesignShape, SweepDesign};
-use strewn_results::{Sweep, SweepAxis, SweepChartKind, SweepChartSpec};
+use strewn_results::{
+    FigureMetric, FigureOf, Sweep, SweepAxis, SweepChartKind, SweepChartSpec, SweepFigure,
+};
+
+/// Settings that say how much is asked of an array: response time against throughput is drawn over these.
+const OF_LOAD: [&str; 2] = ["outstanding", "operations_per_second"];
 
 /// Fewer values along either axis are lines, not a heat map.
 const LEAST_OF_HEAT_MAP: usize = 4;
@@ -39,6 +44,8 @@ pub(super) struct ChartPlan {
     /// All of one unit.
     pub(super) figures: Vec<usize>,
     pub(super) x: Along,
+    /// The quantity that is along x, where points are joined along an axis; none if the axis itself is.
+    pub(super) against: Option<String>,
     /// The axis that lines differ by, or that lies along y in a heat map.
     pub(super) lines: Option<usize>,
     pub(super) panels: Panels,
@@ -68,7 +75,41 @@ pub(super) fn plans(
         figures: vec![quantity.to_owned()],
         ..SweepChartSpec::default()
     };
-    quantities.iter().flat_map(|quantity| of_spec(sweep, design, &spec(quantity))).collect()
+    let against_load = against_load(sweep, design);
+    let each = quantities.iter().map(|quantity| spec(quantity));
+    against_load.into_iter().chain(each).flat_map(|spec| of_spec(sweep, design, &spec)).collect()
+}
+
+/// Returns the charts of response time against throughput: of each two figures of the same segments, if an axis says
+/// how much is asked of the arrays.
+fn against_load(sweep: &Sweep, design: &SweepDesign<'_>) -> Vec<SweepChartSpec> {
+    let is_load = |axis: &&usize| {
+        let axis = &sweep.axes[**axis];
+        axis.is_numeric() && OF_LOAD.contains(&axis.setting.as_str())
+    };
+    let Some(axis) = design.varied.iter().find(is_load) else { return Vec::new() };
+    let plain = |metric: FigureMetric| {
+        let figures = sweep.figures.iter().filter(move |figure| figure.of.metric == metric);
+        figures.filter(|figure| !figure.by_segment && !figure.of.is_percentage())
+    };
+    let mut specs: Vec<SweepChartSpec> = Vec::new();
+    for response in plain(FigureMetric::RESPONSE_MS) {
+        let is_like = |other: &&SweepFigure| {
+            other.of == FigureOf { metric: FigureMetric::IOPS, ..response.of.clone() }
+        };
+        let Some(iops) = plain(FigureMetric::IOPS).find(is_like) else { continue };
+        let spec = SweepChartSpec {
+            figures: vec![response.quantity.clone()],
+            against: Some(iops.quantity.clone()),
+            x: Some(sweep.axes[*axis].name.clone()),
+            ..SweepChartSpec::default()
+        };
+        // A quantity is of several arrays.
+        if !specs.contains(&spec) {
+            specs.push(spec);
+        }
+    }
+    specs
 }
 
 /// Returns the charts of one specification: figures of unlike units, or by segment and not, get charts of their own.
@@ -99,7 +140,8 @@ fn placed(
 ) -> Vec<ChartPlan> {
     let by_segment = figures.iter().any(|figure| sweep.figures[*figure].by_segment);
     let mut free = Free { sweep, design, axes: design.varied.clone() };
-    let asks = spec.x.is_some() || spec.lines.is_some() || spec.panels.is_some();
+    let asks =
+        spec.x.is_some() || spec.against.is_some() || spec.lines.is_some() || spec.panels.is_some();
     let scattered = design.shape == DesignShape::Scattered;
     if (scattered || design.shape == DesignShape::OneAtATime) && !asks && !by_segment {
         let plans = with_figures_placed(of_each_axis(sweep, design, spec, figures));
@@ -135,7 +177,8 @@ fn placed(
         Vec::new()
     };
     let x_is_long = matches!(x, Along::Axis(axis) if free.is_long(axis));
-    let field = free.axes.iter().copied().find(|axis| x_is_long && free.is_long(*axis));
+    let is_field = x_is_long && spec.against.is_none();
+    let field = free.axes.iter().copied().find(|axis| is_field && free.is_long(*axis));
     let kind = spec.kind.unwrap_or(match x {
         Along::Axis(_) if field.is_some() && asked_lines.is_none() => SweepChartKind::HeatMap,
         Along::Axis(axis) if sweep.axes[axis].is_numeric() => SweepChartKind::Lines,
@@ -163,6 +206,7 @@ fn placed(
         name: String::new(),
         figures,
         x,
+        against: spec.against.clone(),
         lines,
         panels: panels.map_or(Panels::One, Panels::Axis),
         kind,
@@ -192,6 +236,7 @@ fn of_each_axis(
         name: String::new(),
         figures,
         x: Along::Nothing,
+        against: None,
         lines: design.varied.iter().find(crossed).copied(),
         panels: Panels::EachAxis,
         kind: match spec.kind {
@@ -241,6 +286,10 @@ fn titled(sweep: &Sweep, spec: &SweepChartSpec, plan: ChartPlan, split: bool) ->
     if let Panels::Axis(number) = plan.panels {
         by.push(axis(number));
     }
+    let shown = match &plan.against {
+        Some(against) => format!("{shown} against {against}"),
+        None => shown,
+    };
     let automatic = match (plan.panels, by.as_slice()) {
         (Panels::EachAxis, _) => format!("{shown}, by each axis"),
         (_, []) => shown.clone(),

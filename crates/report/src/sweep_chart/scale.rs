@@ -3,7 +3,7 @@
 use crate::axis::Axis;
 use crate::canvas::width_px;
 use crate::chart::ChartError;
-use crate::sweep_chart::content::{Content, Places};
+use crate::sweep_chart::content::{Content, Places, Point};
 use std::ops::Range;
 
 /// The least room between labels.
@@ -18,6 +18,9 @@ const LEAST_SPAN: f64 = 0.02;
 /// times as wide as these are apart, and would flatten all lines.
 const INTERVAL_SHARE: f64 = 0.5;
 
+const NOT_FROM_ZERO: &str = "The axis does not begin at zero.";
+const CUT: &str = "Intervals that leave the axis are cut.";
+
 /// The axis of the figures, the same in all panels.
 pub(super) struct FigureAxis {
     pub(super) axis: Axis,
@@ -28,11 +31,23 @@ pub(super) struct FigureAxis {
 
 impl FigureAxis {
     pub(super) fn of(content: &Content<'_>) -> Self {
-        let means = || content.points().map(|point| point.mean);
+        Self::around(content.points().map(|point| (point.mean, point.row.interval)))
+    }
+
+    /// The axis of the figures along x, where that is no axis of the sweep.
+    pub(super) fn across(content: &Content<'_>) -> Self {
+        let across = |point: &Point<'_>| Some((point.across?.mean, point.across?.row.interval));
+        Self::around(content.points().filter_map(across))
+    }
+
+    /// The axis of figures with their intervals.
+    fn around(figures: impl Iterator<Item = (f64, Option<[f64; 2]>)>) -> Self {
+        let figures: Vec<_> = figures.collect();
+        let means = || figures.iter().map(|(mean, _)| *mean);
         let lowest = means().fold(f64::INFINITY, f64::min);
         let highest = means().fold(f64::NEG_INFINITY, f64::max);
         let span = (highest - lowest).max(LEAST_SPAN * highest.abs());
-        let ends = || content.points().filter_map(|point| point.row.interval);
+        let ends = || figures.iter().filter_map(|(_, interval)| *interval);
         let (least, most) = ends()
             .fold((lowest, highest), |(least, most), [low, high]| (least.min(low), most.max(high)));
         let room = span.max(INTERVAL_SHARE * highest.abs());
@@ -64,10 +79,7 @@ impl FigureAxis {
     }
 
     pub(super) fn note(&self) -> Option<String> {
-        let notes = [
-            (!self.begins_at_zero).then_some("The axis does not begin at zero."),
-            self.cuts.then_some("Intervals that leave the axis are cut."),
-        ];
+        let notes = [(!self.begins_at_zero).then_some(NOT_FROM_ZERO), self.cuts.then_some(CUT)];
         let notes: Vec<&str> = notes.into_iter().flatten().collect();
         (!notes.is_empty()).then(|| notes.join(" "))
     }

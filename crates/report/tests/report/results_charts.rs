@@ -1,7 +1,7 @@
 use crate::{fixture, html, rows};
 use roxmltree::Document;
-use strewn_report::{ChartSize, ChartStyle, RESULTS_CHARTS, ResultsChart, Theme};
-use strewn_results::{Results, Scaled, WorkloadFigures};
+use strewn_report::{ChartSize, ChartStyle, RESULTS_CHARTS, ResultsChart, Theme, iops_chart};
+use strewn_results::{Results, Scaled, Setting, WorkloadFigures};
 
 /// All charts but that of short segments.
 fn charts() -> impl Iterator<Item = ResultsChart> {
@@ -57,7 +57,7 @@ fn every_chart_is_well_formed_in_every_theme_and_the_same_each_time() {
     let map = html::map();
     for chart in charts() {
         for theme in [Theme::Light, Theme::Dark, Theme::Page] {
-            let style = ChartStyle { size: ChartSize::default(), theme };
+            let style = ChartStyle { theme, ..ChartStyle::default() };
             let draw = || chart.draw(&results, Some(&map), style).unwrap().unwrap();
             let svg = draw();
             assert_eq!(svg, draw());
@@ -127,7 +127,7 @@ fn a_run_that_was_stopped_after_its_first_segment_has_all_its_charts() {
     results.partial = true;
     results.real_spindles = Some(fixture::real_spindles());
     for (width_px, height_px) in [(480, 320), (960, 320), (960, 560)] {
-        let style = ChartStyle { size: ChartSize { width_px, height_px }, theme: Theme::Light };
+        let style = ChartStyle::from(ChartSize { width_px, height_px });
         for chart in RESULTS_CHARTS {
             if let Some(svg) = chart.draw(&results, Some(&map), style).unwrap() {
                 Document::parse(&svg).unwrap();
@@ -198,4 +198,80 @@ fn a_png_has_twice_the_pixels_and_the_same_bytes_each_time() {
     assert_eq!(png, strewn_report::png(&svg).unwrap());
     assert_eq!(png[16..24], [1920_u32.to_be_bytes(), 1120_u32.to_be_bytes()].concat()[..]);
     assert!(strewn_report::png("<svg").is_err());
+}
+
+/// A slide is 1600 by 900, and is read from the last row.
+#[test]
+fn type_can_be_read_on_a_slide() {
+    let size = ChartSize { width_px: 1600, height_px: 900 };
+    let style = ChartStyle::filling(size, Theme::Light);
+    for chart in RESULTS_CHARTS {
+        let Some(svg) = chart.draw(&full_run(), Some(&html::map()), style).unwrap() else {
+            continue;
+        };
+        let document = Document::parse(&svg).unwrap();
+        let root = document.root_element();
+        let number = |name: &str| root.attribute(name).unwrap().parse::<f64>().unwrap();
+        let view: Vec<f64> = root
+            .attribute("viewBox")
+            .unwrap()
+            .split(' ')
+            .map(|part| part.parse().unwrap())
+            .collect();
+        assert_eq!(number("width"), 1600.0);
+        let scale = number("width") / view[2];
+        let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+        let sizes = texts.filter_map(|text| text.attribute("font-size")?.parse::<f64>().ok());
+        let least = sizes.fold(f64::INFINITY, f64::min) * scale;
+        assert!(least >= 900.0 / 45.0, "{}: {least}", chart.file_stem());
+    }
+    // A small chart is drawn as it is given, and one that is only high keeps its width.
+    let small = ChartSize { width_px: 960, height_px: 560 };
+    assert_eq!(ChartStyle::filling(small, Theme::Light), small.into());
+    let narrow = ChartSize { width_px: 480, height_px: 2000 };
+    assert_eq!(ChartStyle::filling(narrow, Theme::Light), narrow.into());
+}
+
+#[test]
+fn steps_are_marked_between_their_segments() {
+    let mut results = fixture::results();
+    let plain = iops_chart(&results, ChartStyle::default()).unwrap();
+    assert!(!plain.contains(">step<") && !plain.contains("\nstep\n"));
+    results.arrays[0].segments.truncate(6);
+    for (segment, iops) in results.arrays[0].segments.iter_mut().zip([4864.0, 4800.0, 4790.0]) {
+        segment.iops = iops;
+    }
+    results.arrays[0].segments.iter_mut().skip(3).for_each(|segment| segment.iops = 3000.0);
+    results.findings = strewn_results::findings(&results);
+    let step = results.findings_of_kind("step").next().expect("a step");
+    assert_eq!(step.segment, Some(4));
+    let marked = iops_chart(&results, ChartStyle::default()).unwrap();
+    assert!(marked.lines().any(|line| line.trim() == "step"), "the legend says what it is");
+    let said = marked.matches("IOPS change by").count();
+    assert_eq!(said, 1, "the mark of the segment says what began there");
+}
+
+#[test]
+fn a_warm_up_is_shown_and_left_out() {
+    let mut results = full_run();
+    let mut warm_up = results.arrays[0].segments[0].clone();
+    (warm_up.index, warm_up.iops, warm_up.seconds) = (0, 1234.0, 600.0);
+    for array in &mut results.arrays {
+        array.warm_up = Some(Box::new(warm_up.clone()));
+    }
+    results.settings.insert("warm_up".to_owned(), Setting::Text("10 min".to_owned()));
+    let svg = iops_chart(&results, ChartStyle::default()).unwrap();
+    assert!(svg.contains("segment 0: 1,234 IOPS"), "it has a mark");
+    assert!(svg.lines().any(|line| line.trim() == "warm-up"), "and a band");
+    assert!(svg.contains("The first 10 min are warm-up, and not counted."));
+    let table = strewn_report::segments_table(&results, &results.arrays[0]);
+    assert!(table.lines().any(|line| line.trim_start().starts_with("0 ")), "{table}");
+    assert!(table.contains("Segment 0 is the warm-up of 600 s"), "{table}");
+    // No other figure moves.
+    let full = full_run();
+    assert_eq!(strewn_results::losses(&results), strewn_results::losses(&full));
+    let mut csv = Vec::new();
+    strewn_report::write_segments_csv(&results, &[], &mut csv).unwrap();
+    let csv = String::from_utf8(csv).unwrap();
+    assert_eq!(csv.lines().filter(|line| line.contains(",0,600,")).count(), 2, "{csv}");
 }

@@ -1,6 +1,7 @@
 use crate::fixture;
 use strewn_report::{
-    all_tables, fitted_table, groups_table, overhead_table, segments_table, summary_table,
+    Drawing, TableForm, all_tables, fitted_table, groups_table, overhead_table, segments_table,
+    summary_table,
 };
 
 /// Returns the cells of the line that begins with these cells.
@@ -84,7 +85,7 @@ fn the_summary_has_errors_and_ratios() {
 #[test]
 fn overhead_and_fitted_parameters() {
     let results = fixture::results();
-    let table = overhead_table(&results, usize::MAX);
+    let table = overhead_table(&results);
     let bought: Vec<&str> =
         table.lines().find(|line| line.contains("25: ")).unwrap().split_whitespace().collect();
     assert_eq!(bought[bought.len() - 9..][..4], ["25", "2152", "62.9", "197.6"]);
@@ -161,4 +162,69 @@ fn a_machine_has_a_table_of_where_the_time_went() {
         "{table}"
     );
     assert!(all_tables(&results).contains("Where the time of an operation went"));
+}
+
+#[test]
+fn tables_fit_the_width_and_lose_nothing() {
+    let results = fixture::results();
+    for width in [60, 80, 100] {
+        let text = Drawing::within(width).draw(|| all_tables(&results));
+        let tables = text.lines().filter(|line| line.contains("---") || line.starts_with("  "));
+        for line in tables {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+    // The table of fitted numbers has no column that may leave: what has no room continues below.
+    let narrow = Drawing::within(60).draw(|| summary_table(&results));
+    let words = |text: &str| -> Vec<String> {
+        let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        words.sort();
+        words.dedup();
+        words.retain(|word| !word.starts_with("--"));
+        words
+    };
+    assert_eq!(words(&narrow), words(&summary_table(&results)));
+}
+
+#[test]
+fn the_same_tables_are_markdown_csv_and_json() {
+    let results = fixture::results();
+    let in_form = |form| Drawing { form, width: 60 }.draw(|| all_tables(&results));
+    let markdown = in_form(TableForm::Markdown);
+    assert!(
+        markdown.contains("\n## Simulated beside published\n\n| array | metric |"),
+        "{markdown}"
+    );
+    assert!(markdown.contains("| --- | --- |"), "{markdown}");
+    let csv = in_form(TableForm::Csv);
+    assert!(csv.starts_with("segment,"), "nothing but tables: {csv}");
+    assert!(csv.contains("\r\n\r\narray,"), "an empty line is between two: {csv}");
+    let json: serde_json::Value = serde_json::from_str(&in_form(TableForm::Json)).unwrap();
+    let tables = json.as_array().unwrap();
+    assert_eq!(tables[0].as_array().unwrap().len(), 14);
+    assert_eq!(tables[0][0]["segment"], 1);
+    let csv_tables = csv.split("\r\n\r\n").count();
+    assert_eq!(tables.len(), csv_tables);
+    // Afterwards tables are as before.
+    assert_eq!(all_tables(&results), all_tables(&fixture::results()));
+    assert!(!summary_table(&results).contains('|'));
+}
+
+#[test]
+fn figures_that_follow_from_iops_are_no_second_prediction() {
+    let results = fixture::results();
+    let table = summary_table(&results);
+    let row = |metric: &str| {
+        let line = table.lines().find(|line| line.contains("FAS2050") && line.contains(metric));
+        line.unwrap_or_else(|| panic!("{metric}: {table}")).to_owned()
+    };
+    assert!(!row("IOPS").contains("follows"));
+    assert!(row("mean response").contains("follows"), "{table}");
+    assert!(table.contains("no second prediction"), "{table}");
+    // Where operations come by the clock, response times are predictions.
+    let mut open = results;
+    open.arrays.iter_mut().for_each(|array| array.outstanding = 0);
+    let table = summary_table(&open);
+    let response = table.lines().find(|line| line.contains("mean response")).unwrap();
+    assert!(!response.contains("follows"), "{table}");
 }

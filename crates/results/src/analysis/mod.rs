@@ -7,6 +7,7 @@ pub(crate) mod comparison;
 mod effects;
 pub(crate) mod figures;
 pub(crate) mod findings;
+pub(crate) mod independence;
 pub(crate) mod like;
 pub(crate) mod loss;
 pub(crate) mod obstacle;

@@ -30,6 +30,10 @@ pub struct ArrayResults {
     pub phases: Vec<Phase>,
     /// The numbers that the array was configured with, including fitted ones.
     pub parameters: Vec<Parameter>,
+    /// Measurements before the first segment, with `index` 0, which no rate, comparison or finding counts; absent
+    /// without a warm-up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<Box<Segment>>,
     /// Measurements, in order of `index`.
     pub segments: Vec<Segment>,
     /// Whether its hosts were done before the last segment; absent if they were not, or never are.
@@ -111,6 +115,20 @@ impl ArrayResults {
     /// Returns the segment of this number among [`rated_segments`](Self::rated_segments).
     pub(crate) fn rated_segment(&self, index: u32) -> Option<&Segment> {
         self.rated_segments().iter().find(|segment| segment.index == index)
+    }
+
+    /// Returns what was measured, a warm-up included.
+    pub fn measured(&self) -> impl Iterator<Item = &Segment> {
+        self.warm_up.as_deref().into_iter().chain(&self.segments)
+    }
+
+    /// Returns a sentence about the warm-up; none without one.
+    #[must_use]
+    pub fn warm_up_note(&self) -> Option<String> {
+        let seconds = crate::rounded(self.warm_up.as_ref()?.seconds, 3);
+        Some(format!(
+            "Segment 0 is the warm-up of {seconds} s, which no comparison or finding counts"
+        ))
     }
 
     /// Returns a sentence about the last segment if it is shorter than the others, because the host was done.

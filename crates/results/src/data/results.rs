@@ -14,7 +14,7 @@ use crate::data::loss::Loss;
 use crate::data::overhead::OverheadRow;
 use crate::data::quantity;
 use crate::data::redundancy::REBUILD_NOTE;
-use crate::data::workload::{HostLoad, Workload};
+use crate::data::workload::{HostLoad, LimitedOperations, RateLimit, Workload};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -257,6 +257,9 @@ impl Results {
         if let Some(Scaled { by, .. }) = &self.scaled {
             caveats.push(format!("At 1/{by} of full scale."));
         }
+        if let Some(Setting::Text(warm_up)) = self.settings.get("warm_up") {
+            caveats.push(format!("The first {warm_up} are warm-up, and not counted."));
+        }
         caveats.extend(self.arrays.iter().filter_map(ArrayResults::data_loss_sentence));
         caveats.extend(self.arrays.iter().filter_map(ArrayResults::refused_sentence));
         if self.partial && self.arrays.iter().all(|array| array.data_loss.is_none()) {
@@ -304,6 +307,43 @@ impl Results {
         };
         let file = self.load.as_ref().map(|load| quantity::about(load.file_bytes as f64));
         Some(asked_for + &file.map(|file| format!("; file of {file}")).unwrap_or_default())
+    }
+
+    /// Returns the limits of a workload, of all that run it together; empty if it has none.
+    #[must_use]
+    pub fn rate_limits(&self, workload: &str) -> Vec<RateLimit> {
+        let Some(replaced) = &self.workload else {
+            return self.limit_of_setting(workload).into_iter().collect();
+        };
+        let sum = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
+        let mut all: Vec<RateLimit> = Vec::new();
+        let workers = replaced.workers.iter().filter(|worker| worker.specification == workload);
+        for limit in workers.flat_map(|worker| &worker.limits) {
+            match all.iter_mut().find(|other| other.of == limit.of) {
+                Some(other) => {
+                    other.iops = sum(other.iops, limit.iops);
+                    other.mib_per_s = sum(other.mib_per_s, limit.mib_per_s);
+                }
+                None => all.push(*limit),
+            }
+        }
+        all
+    }
+
+    /// Returns the limit that a named workload of the scenario has.
+    fn limit_of_setting(&self, workload: &str) -> Option<RateLimit> {
+        let setting = |number: usize, key: &str| {
+            self.settings.get(&format!("workload.{number}.{key}")).map(ToString::to_string)
+        };
+        let mut numbers = (1..=self.settings.len()).take_while(|at| setting(*at, "name").is_some());
+        let number = numbers.find(|at| setting(*at, "name").as_deref() == Some(workload))?;
+        let iops = setting(number, "operations_per_second")?.parse().ok()?;
+        Some(RateLimit { of: LimitedOperations::All, iops: Some(iops), mib_per_s: None })
+    }
+
+    /// Returns the findings of a kind.
+    pub fn findings_of_kind<'r>(&'r self, kind: &'r str) -> impl Iterator<Item = &'r Finding> {
+        self.findings.iter().filter(move |finding| finding.kind == kind)
     }
 
     /// Returns the origin of the figures of segment `segment` of `array`.

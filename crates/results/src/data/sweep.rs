@@ -101,6 +101,9 @@ impl SweepBase {
 pub struct SweepAxis {
     /// Its name, another for each axis.
     pub name: String,
+    /// The key of the setting that it changes, of one array or of several; empty if it changes unlike ones.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub setting: String,
     /// The unit of its numbers; empty where they are plain or there are none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
@@ -202,6 +205,9 @@ pub struct SweepChartSpec {
     /// Title, for a reader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The quantity along x instead of an axis, as response time against IOPS. Points are joined along the axis `x`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
     /// The axis along x; `segment` for figures by segment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub x: Option<String>,

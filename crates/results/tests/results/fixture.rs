@@ -130,6 +130,7 @@ fn write_anywhere() -> ArrayResults {
         segment.rounded(SIGNIFICANT_DIGITS)
     });
     ArrayResults {
+        warm_up: None,
         name: "FAS2050".to_owned(),
         layout: LayoutKind::WRITE_ANYWHERE,
         outstanding: 150,
@@ -151,6 +152,7 @@ fn write_anywhere() -> ArrayResults {
 
 fn in_place() -> ArrayResults {
     ArrayResults {
+        warm_up: None,
         name: "EVA4400".to_owned(),
         layout: LayoutKind::IN_PLACE,
         outstanding: 170,

@@ -106,6 +106,7 @@ pub(super) fn of(
     };
     Ok(Scenario {
         until: None,
+        warm_up_ns: None,
         name: name.to_owned(),
         title: format!("{name}, on real spindles"),
         seed: plan.seed,

@@ -8,13 +8,20 @@ use crate::array::Array;
 use crate::scenario::Scenario;
 use crate::until::Until;
 
-/// Returns whether an array of a scenario has reached its goal after these segments; false without a goal.
+/// Returns whether an array of a scenario has reached its goal after its warm-up, if it had one, and these segments;
+/// false without a goal. What is written during a warm-up ages an array too.
 #[must_use]
-pub fn is_at_goal(scenario: &Scenario, array: &Array, segments: &[Segment]) -> bool {
+pub fn is_at_goal(
+    scenario: &Scenario,
+    array: &Array,
+    warm_up: Option<&Segment>,
+    segments: &[Segment],
+) -> bool {
     let Some(until) = scenario.until else { return false };
     match until {
         Until::Rewritten(percent) => {
-            let written: f64 = segments.iter().map(|one| written_bytes(scenario, array, one)).sum();
+            let all = warm_up.into_iter().chain(segments);
+            let written: f64 = all.map(|one| written_bytes(scenario, array, one)).sum();
             written >= percent / 100.0 * scenario.file_bytes(array) as f64
         }
         Until::Steady => {

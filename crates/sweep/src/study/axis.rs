@@ -230,15 +230,12 @@ impl Axis {
 
     /// Returns the axis as results describe it, with these values.
     pub(crate) fn described(&self, levels: &[Level]) -> SweepAxis {
-        // What several settings share is no quantity.
-        let values: Option<Vec<String>> = levels
-            .iter()
-            .map(|level| match level.settings.as_slice() {
-                [(_, value)] if level.scenario.is_none() => Some(value.clone()),
-                _ => None,
-            })
-            .collect();
-        let numbers = values.and_then(|values| amount::numbers(&values));
+        // What unlike settings share is no quantity.
+        let keys: Vec<&str> = levels.iter().filter_map(Level::only_key).collect();
+        let is_one = keys.len() == levels.len() && keys.windows(2).all(|pair| pair[0] == pair[1]);
+        let setting = keys.first().filter(|_| is_one).map(|key| (*key).to_owned());
+        let values: Option<Vec<String>> = levels.iter().map(Level::only_value).collect();
+        let numbers = values.filter(|_| is_one).and_then(|values| amount::numbers(&values));
         let (numbers, unit) = match numbers {
             Some((numbers, unit)) => (numbers.into_iter().map(Some).collect(), unit),
             None => (vec![None; levels.len()], String::new()),
@@ -246,12 +243,28 @@ impl Axis {
         let values = levels.iter().zip(numbers);
         SweepAxis {
             name: self.name.clone(),
+            setting: setting.unwrap_or_default(),
             unit,
             is_logarithmic: self.is_logarithmic,
             values: values
                 .map(|(level, number)| AxisValue { label: level.label.clone(), number })
                 .collect(),
         }
+    }
+}
+
+impl Level {
+    /// Returns the key of its settings, if that is the same for all of them: `outstanding` of several arrays.
+    fn only_key(&self) -> Option<&str> {
+        let keys = || self.settings.iter().map(|(name, _)| name.rsplit('.').next().unwrap_or(name));
+        let first = keys().next().filter(|_| self.scenario.is_none())?;
+        keys().all(|key| key == first).then_some(first)
+    }
+
+    /// Returns the value of its settings, if that is the same for all of them.
+    fn only_value(&self) -> Option<String> {
+        let (_, first) = self.settings.first()?;
+        self.settings.iter().all(|(_, value)| value == first).then(|| first.clone())
     }
 }
 
@@ -467,13 +480,13 @@ fn levels_of_lists(
             ));
         };
         let texts: Vec<String> = parts.iter().map(written).collect();
+        let label = texts.join(", ");
         let names = settings.iter().map(|name| name.get_ref().clone());
-        Ok(Level {
-            label: texts.join(", "),
-            settings: names.zip(texts).collect(),
-            scenario: None,
-            line: reader.line(value.span()),
-        })
+        let settings = names.zip(texts).collect();
+        let line = reader.line(value.span());
+        let level = Level { label, settings, scenario: None, line };
+        let only = level.only_key().and_then(|_| level.only_value());
+        Ok(Level { label: only.unwrap_or_else(|| level.label.clone()), ..level })
     };
     values.get_ref().iter().map(level).collect()
 }

@@ -154,7 +154,8 @@ fn of_parts<'a, Part>(
         return columns.block(caption, &all);
     }
     let is_notable = |row: &&SegmentRow<'_>| {
-        let is_end = row.number == 0 || row.number + 1 == row.array.segments.len();
+        let last = row.array.segments.len().saturating_sub(1);
+        let is_end = row.number.is_none_or(|number| number == 0 || number == last);
         is_end || machine(row).is_some_and(|machine| !machine.events.is_empty())
     };
     let notable: Vec<Part> = rows.iter().filter(is_notable).flat_map(parts).collect();

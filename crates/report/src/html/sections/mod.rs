@@ -65,6 +65,7 @@ pub(super) fn all(
     for shown in [ResultsChart::Iops, ResultsChart::Response] {
         summary.extend(chart(shown, false)?);
     }
+    summary.extend(summary::what_was_run(results));
     let mut behaviour = Vec::new();
     for shown in [
         ResultsChart::Commands,

@@ -13,7 +13,8 @@ pub(super) fn segments(results: &Results) -> Vec<Block> {
     for array in &results.arrays {
         let name = &array.name;
         let caption = format!("{name}: by workload");
-        blocks.extend(workload_columns().block(caption, &workload_rows(results, array)));
+        let rows = workload_rows(results, array);
+        blocks.extend(workload_columns(&rows).block(caption, &rows));
         blocks.extend(missed_rates(results, array).into_iter().map(Block::paragraph));
         let rows = SegmentRow::of(results, array).filter(|row| row.segment.snapshots.is_some());
         let columns = Columns::new().all(declared!["segment"]).of_group(Group::Snapshots);
@@ -39,8 +40,8 @@ fn segment_tables(results: &Results, array: &ArrayResults) -> Vec<Block> {
     };
     let load = array.outstanding_words();
     let starves = results.drives_starve(array);
-    let short = array.short_segment_note();
-    let notes = short.into_iter().chain(starves.then(|| starving_note(array)));
+    let of_segments = [array.warm_up_note(), array.short_segment_note()];
+    let notes = of_segments.into_iter().flatten().chain(starves.then(|| starving_note(array)));
     let note = notes.map(|note| format!(". {note}")).collect::<String>();
     let rows: Vec<SegmentRow<'_>> = SegmentRow::of(results, array).collect();
     let tables = [

@@ -36,17 +36,19 @@ const NOT_ALIKE: &str = "Only like segments are compared: of full length, with t
                          not its host, as the limit. First and last are the first and the last of these.";
 
 pub(super) fn summary(results: &Results) -> Vec<Block> {
-    let mut blocks = what_was_run(results);
+    let mut blocks = subject_of(results);
+    let table = ends_table(results);
+    let has_table = table.is_some();
+    blocks.extend(table);
     let notes = results.findings.iter().filter(|finding| finding.severity == Severity::Note);
-    blocks.extend(notes.map(|finding| Block::paragraph(finding.text.clone())));
+    let mut items: Vec<String> = notes.map(|finding| with_signs(&finding.text)).collect();
     for array in &results.arrays {
         let pairs = like_pairs(results.workload.as_ref(), array);
-        let words = pairs.iter().filter_map(|pair| change_in_words(results, array, pair));
-        blocks.extend(words.map(Block::paragraph));
+        items.extend(pairs.iter().filter_map(|pair| change_in_words(results, array, pair)));
     }
     for compared in results.published.iter().filter(|compared| compared.metric == Metric::Iops) {
         if let Some(rms) = compared.predicted_rms_error_percent {
-            blocks.push(Block::paragraph(format!(
+            items.push(format!(
                 "{}: predicted IOPS, in segments that no parameter was fitted to, are within {} % RMS of the published ones; \
                  the worst error of all segments is {} %, in segment {}.{}",
                 compared.array,
@@ -54,8 +56,11 @@ pub(super) fn summary(results: &Results) -> Vec<Block> {
                 percent_change(compared.worst_error_percent),
                 compared.worst_segment,
                 published_and_band(results, &compared.array)
-            )));
+            ));
         }
+    }
+    if !items.is_empty() {
+        blocks.push(Block::List { items });
     }
     let has_phases = results.arrays.iter().any(|array| !array.phases.is_empty());
     let is_compared = |array: &ArrayResults| {
@@ -69,8 +74,7 @@ pub(super) fn summary(results: &Results) -> Vec<Block> {
             .zip(array.segments.last())
             .map(|(one, other)| (one.index, other.index))
     };
-    if let Some(table) = ends_table(results) {
-        blocks.push(table);
+    if has_table {
         if has_phases {
             blocks.push(Block::note(ALIKE_IN_PHASES));
         } else if results.real_spindles.is_none() {
@@ -96,15 +100,34 @@ fn published_and_band(results: &Results, array: &str) -> String {
     }
 }
 
-/// Describes the workload and the arrays, as far as the results say.
-fn what_was_run(results: &Results) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    if let Some(title) = &results.title {
-        blocks.push(Block::paragraph(title.clone()));
+/// Returns a sentence with the signs of print: a minus before a figure.
+fn with_signs(text: &str) -> String {
+    let mut signed = String::with_capacity(text.len());
+    let mut before = ' ';
+    for (at, letter) in text.char_indices() {
+        let is_figure =
+            text[at + letter.len_utf8()..].starts_with(|next: char| next.is_ascii_digit());
+        let is_minus = letter == '-' && is_figure && matches!(before, ' ' | '(');
+        signed.push(if is_minus { '\u{2212}' } else { letter });
+        before = letter;
     }
-    if let Some(load) = results.load_words() {
-        blocks.push(Block::paragraph(format!("Workload: {load}.")));
-    }
+    signed
+}
+
+/// Says what the experiment is, and under which load.
+fn subject_of(results: &Results) -> Vec<Block> {
+    let ended = |title: &String| match title.ends_with(['.', '?', '!']) {
+        true => title.clone(),
+        false => format!("{title}."),
+    };
+    let title = results.title.as_ref().map(ended);
+    let load = results.load_words().map(|load| format!("Workload: {load}."));
+    let words: Vec<String> = title.into_iter().chain(load).collect();
+    if words.is_empty() { Vec::new() } else { vec![Block::paragraph(words.join(" "))] }
+}
+
+/// Describes the arrays, as far as the results say.
+pub(super) fn what_was_run(results: &Results) -> Option<Block> {
     let EndWords { first, last } = EndWords::of(results);
     let hits = cache_hits_heading(results);
     let hits_of = |array: &ArrayResults, at: usize| {
@@ -132,8 +155,7 @@ fn what_was_run(results: &Results) -> Vec<Block> {
             hits_of(array, array.segments.len().saturating_sub(1))
         });
     let arrays: Vec<(usize, &ArrayResults)> = results.arrays.iter().enumerate().collect();
-    blocks.extend(columns.block("What was run", &arrays));
-    blocks
+    columns.block("What was run", &arrays)
 }
 
 /// Describes how an array's IOPS changed between two segments, and why if they fell; none if they are one.

@@ -55,7 +55,8 @@ impl SweepReport<'_> {
         let sweep = self.sweep;
         let design = SweepDesign::of(sweep);
         let size = ChartSize { width_px: 960, height_px: 480 };
-        let charts = sweep_charts(sweep, self.charts, ChartStyle { size, theme: Theme::Page })?;
+        let charts =
+            sweep_charts(sweep, self.charts, ChartStyle { theme: Theme::Page, ..size.into() })?;
         let charts =
             charts.into_iter().map(|chart| DrawnChart { id: chart.file_stem, svg: chart.svg });
         let facts = what_was_run(sweep).into_iter().map(|(name, words)| Fact { name, words });

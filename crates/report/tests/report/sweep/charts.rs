@@ -1,9 +1,9 @@
-use super::fixture::{grid, grid_sweep, iops, numbers, row, sweep_of, words};
+use super::fixture::{figure, grid, grid_sweep, iops, numbers, row, sweep_of, words};
 use super::shapes;
 use roxmltree::Document;
 use std::path::Path;
 use strewn_report::{ChartStyle, SweepChart, Theme, sweep_charts};
-use strewn_results::{Sweep, SweepChartKind, SweepChartSpec};
+use strewn_results::{FigureMetric, Sweep, SweepChartKind, SweepChartSpec};
 
 fn charts(sweep: &Sweep) -> Vec<SweepChart> {
     sweep_charts(sweep, &[], ChartStyle::default()).unwrap()
@@ -127,6 +127,7 @@ fn a_study_may_choose_its_charts() {
     let spec = |x: &str, kind| SweepChartSpec {
         figures: vec!["IOPS, last segment".to_owned()],
         title: Some("Wie viel?".to_owned()),
+        against: None,
         x: Some(x.to_owned()),
         lines: None,
         panels: Some("layout".to_owned()),
@@ -345,4 +346,72 @@ fn a_map_labels_each_column_and_has_its_rows_in_the_order_of_the_study() {
         node.unwrap().attribute("y").unwrap().parse().unwrap()
     };
     assert!(height("first") < height("second"));
+}
+
+/// IOPS and response time of two arrays in a closed loop, by outstanding operations.
+fn closed_loop() -> Sweep {
+    let axes = vec![numbers("outstanding", "", &[1.0, 4.0, 16.0, 64.0])];
+    let of = |array, quantity, metric| figure(array, quantity, metric);
+    let figures = ["FAS2050", "CX3"].map(|array| {
+        [
+            of(array, "IOPS, last segment", FigureMetric::IOPS),
+            of(array, "response, last segment", FigureMetric::RESPONSE_MS),
+        ]
+    });
+    let all = grid(&axes);
+    let mut sweep = sweep_of(axes, figures.concat(), &all, 3);
+    for row in &mut sweep.rows {
+        let outstanding = [1.0, 4.0, 16.0, 64.0][row.at[0]];
+        let service_ms = if row.figure < 2 { 5.0 } else { 4.0 };
+        let iops = 1e3 * outstanding / (service_ms + outstanding / 4.0);
+        let mean = if row.figure % 2 == 0 { iops } else { 1e3 * outstanding / iops };
+        let samples = [0.99, 1.0, 1.01].map(|share| mean * share);
+        row.samples = samples.iter().copied().map(Some).collect();
+        (row.mean, row.interval) = strewn_results::mean_and_interval(&samples);
+    }
+    sweep
+}
+
+#[test]
+fn response_time_is_drawn_against_throughput_over_an_axis_of_load() {
+    let sweep = closed_loop();
+    let drawn = charts(&sweep);
+    let first = &drawn[0];
+    let title = "response, last segment against IOPS, last segment, by outstanding";
+    assert_eq!(first.title, title);
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sweep-against.svg");
+    std::fs::write(path, &first.svg).unwrap();
+    let marks = marks(&first.svg);
+    assert_eq!(marks.len(), 8, "a point for each level and array: {marks:?}");
+    // 16 in 5 + 4 ms.
+    let point = "FAS2050, outstanding 16: 1778 ";
+    let point = marks.iter().find(|mark| mark.starts_with(point)).expect("both figures of a level");
+    assert!(point.contains("9.0 ms"), "{point}");
+    let words = words_of(&first.svg);
+    for word in ["1", "4", "16", "64", "IOPS, last segment", "response, last segment (ms)"] {
+        assert!(words.iter().any(|one| one == word), "{word}: {words:?}");
+    }
+    // Nothing of the kind without a load, nor of shares.
+    let mut other = sweep.clone();
+    other.axes[0].setting = "buffer_cache".to_owned();
+    assert!(charts(&other).iter().all(|chart| !chart.title.contains("against")));
+    let mut shares = sweep.clone();
+    shares.figures.iter_mut().for_each(|figure| figure.of.over = Some("CX3".to_owned()));
+    assert!(charts(&shares).iter().all(|chart| !chart.title.contains("against")));
+    // A level that lacks one of the two figures has no point.
+    let mut gap = sweep;
+    gap.rows[0].mean = None;
+    assert_eq!(charts(&gap)[0].svg.matches("outstanding 1:").count(), 1);
+}
+
+#[test]
+fn a_chart_may_ask_for_any_two_figures() {
+    let spec = SweepChartSpec {
+        figures: vec!["IOPS, last segment".to_owned()],
+        against: Some("response, last segment".to_owned()),
+        ..SweepChartSpec::default()
+    };
+    let drawn = sweep_charts(&closed_loop(), &[spec], ChartStyle::default()).unwrap();
+    let [only] = &drawn[..] else { panic!("{} charts", drawn.len()) };
+    assert_eq!(only.title, "IOPS, last segment against response, last segment, by outstanding");
 }

@@ -24,7 +24,7 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
     if written_percent >= 100.0 || written_percent <= 0.0 {
         return None;
     }
-    let seconds: f64 = array.segments.iter().map(|segment| segment.seconds).sum();
+    let seconds: f64 = array.measured().map(|segment| segment.seconds).sum();
     let needed = seconds * 100.0 / written_percent;
     let text = format!(
         "{}: too short to show age. Hosts have written {} % of the file, and {} % of its blocks have moved; a whole \
@@ -32,7 +32,7 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
         array.name,
         rounded(written_percent, 2),
         rounded(rewritten, 2),
-        rounded(array.segments.len() as f64 * 100.0 / written_percent, 2),
+        rounded(needed / last.seconds, 2),
         duration(needed * results.scaled.as_ref().map_or(1.0, |scaled| scaled.by.into())),
         again(results)
     );
@@ -55,7 +55,7 @@ fn again(results: &Results) -> &'static str {
 /// Returns what hosts have written in all segments, in percent of the file; none if results do not tell.
 pub(super) fn written_percent(results: &Results, array: &ArrayResults) -> Option<f64> {
     let file_mib = results.load.as_ref()?.file_bytes as f64 / BYTES_PER_MIB;
-    let written: f64 = array.segments.iter().map(|segment| written_mib(results, segment)).sum();
+    let written: f64 = array.measured().map(|segment| written_mib(results, segment)).sum();
     Some(rounded(100.0 * written / file_mib, 4))
 }
 

@@ -6,7 +6,9 @@ use crate::data::array::ArrayResults;
 use crate::data::finding::{Finding, Severity};
 use crate::data::loss::{Cause, Loss, LossPart};
 use crate::data::number::{fixed, rounded, signed};
+use crate::data::quantity;
 use crate::data::results::Results;
+use crate::data::segment::Segment;
 
 /// Parts of at least this share of a difference are named: the rest of them together is a part too.
 const NAMED_SHARE: f64 = 0.1;
@@ -55,9 +57,12 @@ fn of_pair(results: &Results, one: &ArrayResults, other: &ArrayResults) -> Optio
     if rest.abs() >= 0.5 {
         all.push(format!("all else {}", signed(rest, 0)));
     }
+    let band = ratio_band(slower, faster).map_or_else(String::new, |[low, high]| {
+        format!(" ({} to {} with the bands of both)", fixed(low, 1), fixed(high, 1))
+    });
     let text = format!(
-        "{} delivers {} % of the IOPS of {} in {}. Of the difference of {} IOPS, by how the time of the {limit} is \
-         spent: {}.",
+        "{} delivers {} %{band} of the IOPS of {} in {}. Of the difference of {} IOPS, by how the time of the {limit} is \
+         spent: {}.{}{}",
         slow.name,
         fixed(100.0 * slower.iops / faster.iops, 1),
         fast.name,
@@ -66,7 +71,9 @@ fn of_pair(results: &Results, one: &ArrayResults, other: &ArrayResults) -> Optio
             false => format!("segment {}, beside {} of the other", slower.index, faster.index),
         },
         signed(slower.iops - faster.iops, 0),
-        all.join(", ")
+        all.join(", "),
+        commands_of_both((slow, slower), (fast, faster)),
+        map_in_cache(results, (slow, slower), (fast, faster), &parts).unwrap_or_default()
     );
     let mut finding = Finding::of(&slow.name, "difference", Severity::Note, text)
         .in_segment(slower.index)
@@ -75,6 +82,67 @@ fn of_pair(results: &Results, one: &ArrayResults, other: &ArrayResults) -> Optio
         (format!("iops_by_{}", part.cause.words(loss.limit).replace([' ', ','], "_")), part.iops)
     }));
     Some(finding)
+}
+
+/// An array, and a segment of it.
+type At<'r> = (&'r ArrayResults, &'r Segment);
+
+/// Returns what one array delivers in percent of another, from the lower end of its band and the upper of the other's to
+/// the opposite; none without bands.
+fn ratio_band(one: &Segment, other: &Segment) -> Option<[f64; 2]> {
+    let (one, other) = (one.band.as_ref()?.iops, other.band.as_ref()?.iops);
+    let percent = |one: f64, other: f64| (other > 0.0).then(|| 100.0 * one / other);
+    Some([percent(one.low, other.high)?, percent(one.high, other.low)?])
+}
+
+/// Returns how many commands both arrays take for an operation, and how long: the mechanism behind the parts.
+fn commands_of_both((slow, slower): At<'_>, (fast, faster): At<'_>) -> String {
+    let of = |segment: &Segment| {
+        let commands = fixed(segment.commands_per_host_op(), 2);
+        let service_ms = fixed(segment.spindle_commands.mean_service_ms, 1);
+        format!("{commands} commands of {service_ms} ms an operation")
+    };
+    let spindles = |array: &ArrayResults| array.spindles.data + array.spindles.parity;
+    format!(
+        " {} takes {} on {} spindles, {} {} on {}.",
+        slow.name,
+        of(slower),
+        spindles(slow),
+        fast.name,
+        of(faster),
+        spindles(fast)
+    )
+}
+
+/// A pointer block of 4 KiB has pointers to so many blocks: `docs/model.md`.
+const POINTERS: f64 = 510.0;
+/// A map that takes less of a cache than this leaves room for data.
+const LARGE_SHARE: f64 = 0.5;
+
+/// Returns why an array reads metadata, if that is a part of the difference: what maps its file does not fit its cache.
+fn map_in_cache(
+    results: &Results,
+    (slow, slower): At<'_>,
+    (fast, faster): At<'_>,
+    parts: &[LossPart],
+) -> Option<String> {
+    parts.iter().find(|part| part.cause == Cause::MetadataReads)?;
+    let reads =
+        |segment: &Segment| segment.spindle_commands.metadata_reads as f64 / segment.ops as f64;
+    let array = if reads(slower) >= reads(faster) { slow } else { fast };
+    let scale = results.scaled.as_ref().map_or(1.0, |scaled| f64::from(scaled.by));
+    let map_bytes = scale * results.load.as_ref()?.file_bytes as f64 / POINTERS;
+    let cache_bytes = scale * array.cache_bytes()?;
+    let [map, cache] = [map_bytes, cache_bytes].map(quantity::about);
+    let how = match map_bytes / cache_bytes {
+        1.0.. => "do not fit",
+        LARGE_SHARE.. => "take most of",
+        _ => return None,
+    };
+    Some(format!(
+        " The indirect blocks of the file of {}, {map}, {how} its cache of {cache}.",
+        array.name
+    ))
 }
 
 /// Returns the largest parts, in the order of the account, and what the others come to.

@@ -9,7 +9,6 @@ use crate::data::trend::{LEAST_SEGMENTS, is_steady};
 
 pub(super) fn find(results: &Results) -> Vec<Finding> {
     let goal = results.settings.get("until").map(ToString::to_string);
-    let goal = goal.filter(|_| !results.partial);
     let of_array = |array| of_array(results, array, goal.as_deref()?);
     results.arrays.iter().filter_map(of_array).collect()
 }
@@ -36,8 +35,12 @@ fn of_array(results: &Results, array: &ArrayResults, goal: &str) -> Option<Findi
             }
         }
     };
+    let (ending, remedy) = match results.partial {
+        true => ("when it was stopped", ""),
+        false => ("the most that it was to run", " Give more segments."),
+    };
     let text = format!(
-        "{}: not {goal} after {} segments, the most that it was to run: {far}. Give more segments.",
+        "{}: not {goal} after {} segments, {ending}: {far}.{remedy}",
         array.name,
         array.segments.len()
     );

@@ -10,6 +10,9 @@ use crate::data::segment::Segment;
 const LEAST_PERCENT: f64 = 3.0;
 /// A step is larger than the changes beside it by this factor: a slope has none.
 const BEYOND_SLOPE: f64 = 3.0;
+/// A step is larger than the usual change by this factor: of hundreds of segments that scatter, some differ by more than
+/// their neighbours do.
+const BEYOND_SCATTER: f64 = 6.0;
 /// Further steps are many, and one sentence says so.
 const MOST: usize = 3;
 
@@ -32,13 +35,19 @@ fn of_array(array: &ArrayResults) -> Vec<Finding> {
             _ => 0.0,
         })
         .collect();
+    let mut sizes: Vec<f64> = changes.iter().map(|change| change.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let usual = sizes.get(sizes.len() / 2).copied().unwrap_or_default();
     let is_step = |at: usize| {
         let size = changes[at].abs();
         let before = at.checked_sub(1).map(|before| changes[before].abs());
         let beside: Vec<f64> =
             before.into_iter().chain(changes.get(at + 1).map(|change| change.abs())).collect();
         let largest = beside.iter().copied().fold(0.0, f64::max);
-        size > LEAST_PERCENT && !beside.is_empty() && size > BEYOND_SLOPE * largest
+        size > LEAST_PERCENT
+            && size > BEYOND_SCATTER * usual
+            && !beside.is_empty()
+            && size > BEYOND_SLOPE * largest
     };
     let steps = (0..changes.len()).filter(|at| is_step(*at)).take(MOST);
     let finding = |at: usize| {

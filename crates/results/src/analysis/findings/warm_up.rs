@@ -12,10 +12,11 @@ const STEADY_POINTS: f64 = 2.0;
 const STEADY_PERCENT: f64 = 5.0;
 
 pub(super) fn find(results: &Results) -> Vec<Finding> {
-    results.arrays.iter().filter(|array| array.phases.is_empty()).filter_map(of_array).collect()
+    let arrays = results.arrays.iter().filter(|array| array.phases.is_empty());
+    arrays.filter_map(|array| of_array(results, array)).collect()
 }
 
-fn of_array(array: &ArrayResults) -> Option<Finding> {
+fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
     let segments = array.rated_segments();
     let warms = |pair: &[Segment]| match pair {
         [before, after] => is_warming(before, after),
@@ -41,8 +42,10 @@ fn of_array(array: &ArrayResults) -> Option<Finding> {
             array.name
         ),
         false => format!(
-            "{}: the cache is warming until segment {}: {hits}. Figures before that are of warm-up, not of age.",
-            array.name, last.index
+            "{}: the cache is warming until segment {}: {hits}. Figures before that are of warm-up, not of age{}.",
+            array.name,
+            last.index,
+            left_out(results, array, warm_up)
         ),
     };
     let finding = Finding::of(&array.name, "cache_warming", Severity::Caution, text);
@@ -50,6 +53,21 @@ fn of_array(array: &ArrayResults) -> Option<Finding> {
         ("hit_percent_at_first", hit_percent(first)),
         ("hit_percent_then", hit_percent(last)),
     ]))
+}
+
+/// Returns how to leave the first segments out, of what runs from a scenario.
+fn left_out(results: &Results, array: &ArrayResults, segments: usize) -> String {
+    if results.real_spindles.is_some() {
+        return String::new();
+    }
+    let warm_up = array.warm_up.as_deref().into_iter().chain(&array.segments[..segments]);
+    let scale = results.scaled.as_ref().map_or(1.0, |scaled| f64::from(scaled.by));
+    let seconds = (scale * warm_up.map(|segment| segment.seconds).sum::<f64>()).ceil();
+    let time = match seconds % 60.0 == 0.0 {
+        true => format!("{} min", seconds / 60.0),
+        false => format!("{seconds} s"),
+    };
+    format!(": --set \"warm_up={time}\" leaves them out")
 }
 
 fn is_warming(before: &Segment, after: &Segment) -> bool {

@@ -196,6 +196,13 @@ impl Column {
         COLUMNS.iter().find(is_it)
     }
 
+    /// Returns the name of a column that is nearest to a word; none if none is near.
+    #[must_use]
+    pub fn nearest(word: &str) -> Option<&'static str> {
+        let names = COLUMNS.iter().flat_map(|column| [Some(column.key), column.figure_name()]);
+        strewn_base::nearest(&word.to_ascii_lowercase(), names.flatten())
+    }
+
     /// Returns the columns of a table, in its order.
     pub fn of_table(table: Table) -> impl Iterator<Item = &'static Self> {
         COLUMNS.iter().filter(move |column| column.tables.contains(&table))

@@ -11,6 +11,7 @@ pub(crate) fn numbers(name: &str, unit: &str, values: &[f64]) -> SweepAxis {
     let value = |value: &f64| AxisValue { label: label(value), number: Some(*value) };
     SweepAxis {
         name: name.to_owned(),
+        setting: name.to_owned(),
         unit: unit.to_owned(),
         is_logarithmic: false,
         values: values.iter().map(value).collect(),
@@ -22,6 +23,7 @@ pub(crate) fn words(name: &str, values: &[&str]) -> SweepAxis {
     let value = |label: &&str| AxisValue { label: (*label).to_owned(), number: None };
     SweepAxis {
         name: name.to_owned(),
+        setting: String::new(),
         unit: String::new(),
         is_logarithmic: false,
         values: values.iter().map(value).collect(),

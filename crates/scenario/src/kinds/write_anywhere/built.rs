@@ -159,13 +159,12 @@ pub(super) fn memory_bytes(layout: &Settings, scenario: &Scenario, array: &Array
 
 /// Returns the memory that snapshots need, and the count of what volumes may claim, in bytes.
 fn snapshot_bytes(scenario: &Scenario, array: &Array, aggregate_blocks: u64) -> u64 {
-    let length_ns = u64::from(scenario.segments).saturating_mul(scenario.segment_ns);
     let volumes = array.luns_by_volume();
     // An entry of eight bytes for each block that snapshots hold, at most the whole file for each of them and for one
     // being deleted, in lists that grow by doubling.
     let held = volumes.iter().filter_map(|volume| {
         let schedule = array.snapshots_of(volume)?;
-        let taken = length_ns / schedule.every_ns.max(1);
+        let taken = scenario.length_ns() / schedule.every_ns.max(1);
         let images = (u64::from(schedule.keep) + 1).min(taken);
         let files = volume.luns.iter().map(|lun| scenario.file_bytes_of(array, lun) / BLOCK_BYTES);
         Some(images.saturating_mul(files.sum()))
