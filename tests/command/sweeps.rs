@@ -555,3 +555,62 @@ fn a_study_of_ones_own_has_a_page() {
     done(&folder.strewn(&["sweep", "--resume", "out", "--pages", "pages"]));
     assert!(folder.read("pages/small-study.md").contains("[study.toml](../study.toml)"));
 }
+
+/// One setting of several arrays in step is an axis of numbers, also in the table.
+#[test]
+fn one_setting_of_several_arrays_is_an_axis_of_numbers() {
+    let folder = Folder::new();
+    let head = "schema = 1\nname = \"s\"\ntitle = \"S\"\nscenario = \"small.toml\"\nsegments = 1\n";
+    let axes = [
+        "setting = \"*.outstanding\"\nvalues = [2, 8]",
+        "settings = [\"anywhere.outstanding\", \"inplace.outstanding\"]\nvalues = [[2, 2], [8, 8]]",
+        "[[axis.value]]\nlabel = \"2\"\nset = { \"anywhere.outstanding\" = 2, \"inplace.outstanding\" = 2 }\n\
+         [[axis.value]]\nlabel = \"8\"\nset = { \"anywhere.outstanding\" = 8, \"inplace.outstanding\" = 8 }",
+    ];
+    let mut tables = Vec::new();
+    for (number, axis) in axes.iter().enumerate() {
+        folder.write("study.toml", &format!("{head}[[axis]]\nname = \"load\"\n{axis}\n"));
+        let out = format!("out-{number}");
+        done(&folder.strewn(&["sweep", "study.toml", "--out", &out]));
+        let sweep = sweep_of(&folder, &out);
+        let values: Vec<_> = sweep.axes[0].values.iter().map(|value| value.number).collect();
+        assert_eq!((values, &*sweep.axes[0].setting), (vec![Some(2.0), Some(8.0)], "outstanding"));
+        tables.push(folder.read(&format!("{out}/sweep.csv")));
+        let names: Vec<String> =
+            contents(&folder.path(&out)).into_iter().map(|(name, _)| name).collect();
+        let against = "response-last-segment-against-iops-last-segment.svg";
+        assert!(names.iter().any(|name| name == against), "{names:?}");
+    }
+    assert!(tables[0].starts_with("load,load_number,"), "{}", tables[0]);
+    assert_eq!(tables[1], tables[0]);
+    assert_eq!(tables[2], tables[0]);
+    // Unlike values are words, and unlike settings too.
+    let unlike = [
+        "settings = [\"anywhere.outstanding\", \"inplace.outstanding\"]\nvalues = [[2, 4], [8, 16]]",
+        "settings = [\"anywhere.outstanding\", \"anywhere.commands_per_spindle\"]\nvalues = [[2, 2], [8, 8]]",
+    ];
+    for (number, axis) in unlike.iter().enumerate() {
+        folder.write("study.toml", &format!("{head}[[axis]]\nname = \"load\"\n{axis}\n"));
+        let out = format!("unlike-{number}");
+        done(&folder.strewn(&["sweep", "study.toml", "--out", &out]));
+        assert!(sweep_of(&folder, &out).axes[0].values.iter().all(|value| value.number.is_none()));
+    }
+    // A chart names figures that are there.
+    let chart = "[[axis]]\nname = \"load\"\nsetting = \"*.outstanding\"\nvalues = [2]\n\
+                 [[chart]]\nfigures = [\"IOPS, last segment\"]\nagainst = \"nothing\"\n";
+    folder.write("study.toml", &format!("{head}{chart}"));
+    folder.strewn(&["sweep", "study.toml", "--out", "no"]).refused(&["chart.against", "nothing"]);
+}
+
+/// The second of two axes that set one thing would hide the first.
+#[test]
+fn all_arrays_and_one_of_them_are_one_setting() {
+    let folder = Folder::new();
+    let study = "schema = 1\nname = \"s\"\ntitle = \"S\"\nscenario = \"small.toml\"\nsegments = 1\n\
+                 [[axis]]\nname = \"a\"\nsetting = \"*.outstanding\"\nvalues = [2, 8]\n\
+                 [[axis]]\nname = \"b\"\nsetting = \"anywhere.outstanding\"\nvalues = [4, 5]\n";
+    folder.write("study.toml", study);
+    folder
+        .strewn(&["sweep", "study.toml", "--out", "out"])
+        .refused(&["anywhere.outstanding", "also set"]);
+}

@@ -61,7 +61,13 @@ pub(crate) fn segment_columns<'a>(
         (None, Table::TerminalIfRoom) => !any_published && writes_anywhere,
         (None, Table::Host | Table::Array | Table::Compare | Table::OfGroup) => false,
     };
-    let is_shown = |column: &&Column| column.group.is_in(array) && column.tables.iter().any(is_in);
+    // What no segment has is no column.
+    let has_any = |column: &Column| {
+        column.is_words() || SegmentRow::of(results, array).any(|row| row.figure(column).is_some())
+    };
+    let is_shown = |column: &&Column| {
+        column.group.is_in(array) && column.tables.iter().any(is_in) && has_any(column)
+    };
     let on_terminal = on_page.is_none();
     let with_real = |columns: Columns<'a, SegmentRow<'a>>| {
         let busy =

@@ -5,6 +5,7 @@ use crate::sweep_words::what_was_run;
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior};
 use std::fmt::Write as _;
 use std::sync::Arc;
+use strewn_results::words::wrapped;
 use strewn_results::{PredictionVerdict, StudyText, Sweep};
 
 /// The words of a study cannot be filled in.
@@ -65,7 +66,7 @@ pub fn study_page(
     let mut paragraph = |head: &str, body: &str| {
         if !body.trim().is_empty() {
             let head = if head.is_empty() { String::new() } else { format!("\n## {head}\n") };
-            let _ = write!(page, "{head}\n{}\n", body.trim());
+            let _ = write!(page, "{head}\n{}\n", in_lines(body.trim()));
         }
     };
     paragraph("", &text.question);
@@ -81,6 +82,29 @@ pub fn study_page(
     );
     paragraph("How it was run", &how(sweep, source));
     Ok(page)
+}
+
+/// The most characters of a line of the page.
+const WIDTH: usize = 120;
+
+/// Returns Markdown whose paragraphs and lists are in lines of at most [`WIDTH`]; tables and pictures stay as they are.
+fn in_lines(markdown: &str) -> String {
+    let block = |block: &str| {
+        if block.starts_with(['|', '!']) {
+            return block.trim_end().to_owned();
+        }
+        let mut items: Vec<String> = Vec::new();
+        for line in block.lines().map(str::trim) {
+            match items.last_mut() {
+                Some(item) if !line.starts_with("- ") => *item += &format!(" {line}"),
+                _ => items.push(line.to_owned()),
+            }
+        }
+        let indent = |item: &String| if item.starts_with("- ") { "  " } else { "" };
+        let items = items.iter().map(|item| wrapped(item, WIDTH, indent(item)));
+        items.collect::<Vec<_>>().join("\n")
+    };
+    markdown.split("\n\n").map(block).collect::<Vec<_>>().join("\n\n")
 }
 
 fn arguments(text: &StudyText) -> String {

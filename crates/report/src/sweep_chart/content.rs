@@ -449,6 +449,9 @@ fn subtitles(
     }
     if let Some(interval) = interval_words(sweep) {
         match plan.kind {
+            _ if plan.against.is_some() => {
+                words.push(format!("Bars: {interval}, of both figures."))
+            }
             SweepChartKind::Lines if plan.joined => words.push(format!("Shaded: {interval}.")),
             SweepChartKind::Lines | SweepChartKind::Dots => {
                 words.push(format!("Bars: {interval}."))

@@ -1,8 +1,8 @@
 //! What a reader must know before the tables: each finding where it must be, and not where it must not.
 
 use strewn_results::{
-    AccessMix, Finding, HostLoad, HostReadHits, Results, Scaled, Setting, Severity, Snapshots,
-    findings, is_steady,
+    AccessMix, FigureBand, Finding, HostLoad, HostReadHits, Parameter, Results, Scaled,
+    SegmentBand, Setting, Severity, Snapshots, findings, is_steady,
 };
 
 use crate::fixture;
@@ -273,4 +273,126 @@ fn an_overwrite_takes_as_long_as_at_full_scale() {
     // Twice the 14 segments of 20 minutes or nearly so, eight times as long.
     assert!(short.text.contains("takes about 27 segments"), "{}", short.text);
     assert!(short.text.contains("3 days at full scale"), "{}", short.text);
+}
+
+/// The parts are joined into the mechanism: how many commands an operation takes, and how long each.
+#[test]
+fn the_commands_of_both_arrays_stand_beside_their_difference() {
+    let costs = |results: &mut Results| {
+        let parameters = results.arrays[0].parameters.clone();
+        results.arrays[1].parameters.extend(parameters);
+        for array in &mut results.arrays {
+            for segment in &mut array.segments {
+                segment.spindle_commands.data_reads = segment.spindle_commands.read;
+                segment.spindle_commands.mean_service_ms = 7.25;
+            }
+        }
+    };
+    let [one] = &found("difference", costs)[..] else { panic!() };
+    assert!(
+        one.text.contains(" commands of 7.2 ms an operation on 20 spindles, EVA4400 "),
+        "{}",
+        one.text
+    );
+    assert!(!one.text.contains("with the bands of both"), "{}", one.text);
+    let band = |low, high| {
+        let iops = FigureBand { low, high, ..FigureBand::default() };
+        Some(Box::new(SegmentBand { iops, response_ms: None }))
+    };
+    let [banded] = &found("difference", |results| {
+        costs(results);
+        results.arrays[0].segments.last_mut().unwrap().band = band(3000.0, 4000.0);
+        results.arrays[1].segments.last_mut().unwrap().band = band(5000.0, 6000.0);
+    })[..] else {
+        panic!()
+    };
+    assert!(banded.text.contains("(50.0 to 80.0 with the bands of both)"), "{}", banded.text);
+}
+
+/// A file of 2 TiB has 4 GiB of indirect blocks.
+#[test]
+fn a_map_that_does_not_fit_the_cache_is_why_metadata_is_read() {
+    let with = |file_bytes: u64, metadata: bool| {
+        let all = found("difference", move |results| {
+            results.load.as_mut().unwrap().file_bytes = file_bytes;
+            let parameters = results.arrays[0].parameters.clone();
+            results.arrays[1].parameters.extend(parameters);
+            results.arrays[0].parameters.push(Parameter {
+                name: "write_anywhere.buffer_cache".to_owned(),
+                unit: String::new(),
+                value: f64::from(1 << 30),
+                fitted: false,
+                fitted_to_segments: Vec::new(),
+                source: "scenario".to_owned(),
+            });
+            for (at, array) in results.arrays.iter_mut().enumerate() {
+                for segment in &mut array.segments {
+                    let commands = &mut segment.spindle_commands;
+                    let reads = if at == 0 && metadata { commands.read / 2 } else { 0 };
+                    commands.metadata_reads = reads;
+                    commands.data_reads = commands.read - reads;
+                }
+            }
+        });
+        all[0].text.clone()
+    };
+    let text = with(2 << 40, true);
+    assert!(text.contains("FAS2050, 4.02 GiB, do not fit its cache of 1 GiB"), "{text}");
+    assert!(with(300 << 30, true).contains("take most of its cache"), "{}", with(300 << 30, true));
+    assert!(!with(100 << 30, true).contains("its cache of"));
+    assert!(!with(2 << 40, false).contains("its cache of"), "nothing is read for it");
+}
+
+/// Of hundreds of segments that scatter, some differ by more than their neighbours.
+#[test]
+fn scatter_is_no_step() {
+    let scattered = |step: f64| {
+        found("step", move |results| {
+            let array = &mut results.arrays[1];
+            let segment = array.segments[0].clone();
+            let mut state = 7_u64;
+            array.segments = (1..=400)
+                .map(|index| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    let noise = ((state >> 40) as f64 / (1 << 24) as f64 - 0.5) * 0.04;
+                    let level = if index > 200 { 1.0 - step } else { 1.0 };
+                    let mut one = segment.clone();
+                    (one.index, one.iops) = (index, 5000.0 * level * (1.0 + noise));
+                    one
+                })
+                .collect();
+            results.arrays.remove(0);
+        })
+    };
+    assert!(scattered(0.0).is_empty(), "{:?}", scattered(0.0));
+    assert_eq!(scattered(0.2)[0].segment, Some(201));
+}
+
+#[test]
+fn a_run_that_was_stopped_has_not_come_to_its_goal() {
+    let [stopped, ..] = &found("goal_missed", |results| {
+        results.settings.insert("until".to_owned(), Setting::Text("rewritten 150 %".to_owned()));
+        results.partial = true;
+    })[..] else {
+        panic!()
+    };
+    assert!(stopped.text.contains("after 14 segments, when it was stopped"), "{}", stopped.text);
+}
+
+/// The remedy is in the words of the command, and of full scale.
+#[test]
+fn a_warm_up_can_be_left_out() {
+    let [fills] = &found("cache_warming", |results| {
+        results.scaled = Some(Scaled { by: 8, what: Vec::new(), out_of_proportion: Vec::new() });
+        for (segment, hits) in results.arrays[0].segments.iter_mut().zip([5.0, 15.0, 20.0]) {
+            segment.cache.host_reads = Some(HostReadHits { blocks: 1000, hit_percent: Some(hits) });
+            segment.seconds = 150.0;
+        }
+        results.arrays[0].segments.iter_mut().skip(3).for_each(|segment| {
+            segment.cache.host_reads = Some(HostReadHits { blocks: 1000, hit_percent: Some(20.5) });
+        });
+    })[..] else {
+        panic!()
+    };
+    assert!(fills.text.contains("--set \"warm_up=40 min\" leaves them out"), "{}", fills.text);
 }

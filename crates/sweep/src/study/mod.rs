@@ -403,9 +403,15 @@ fn check_settings(
         set.keys().map(|name| (name.as_str(), "[set]")).collect();
     for axis in axes {
         for (name, line) in axis.settings() {
-            if let Some(other) =
-                changed_by.insert(name, &axis.name).filter(|other| *other != axis.name)
-            {
+            let of_all = |one: &str, other: &str| {
+                let below = one.strip_prefix("*.");
+                below.is_some_and(|below| other.ends_with(&format!(".{below}")))
+            };
+            let is_same = |other: &str| other == name || of_all(other, name) || of_all(name, other);
+            let by_others = changed_by.iter().filter(|(_, by)| **by != axis.name);
+            let other = by_others.into_iter().find(|(other, _)| is_same(other)).map(|(_, by)| *by);
+            changed_by.insert(name, &axis.name);
+            if let Some(other) = other {
                 let message =
                     format!("`{name}` is also set by {other}, and a run has one value of it");
                 let help = "set it in one place; one axis may set several settings at once";

@@ -132,7 +132,8 @@ columns! {
     percent("span_percent", field!(layout.span_percent)).headed("span\n%", "span %")
         .yielding(6).on(&[TerminalUnlessFull, Array]);
     /// part of the file's blocks that were rewritten, %, of a live array of the LUN's; none for an in-place array
-    percent("rewritten_percent", field!(layout.rewritten_percent));
+    percent("rewritten_percent", field!(layout.rewritten_percent)).headed("re-\nwritten\n%", "rewritten %")
+        .yielding(4).on(&[Terminal, Array]);
     /// free blocks that lie right behind another free block, 0 to 1
     number("free_space_score_0_to_1", Unit::Score, field!(free_space?.score)).with_decimals(4)
         .headed("free-space\nscore", "free-space score").on(&[Array]);
