@@ -87,6 +87,14 @@ impl SummaryBitmap {
         prefetch(&self.levels[0], (bit / FAN_OUT) as usize);
     }
 
+    /// Announces a look at the summary of `bit`, which may be any number.
+    #[inline]
+    pub fn prefetch_summary(&self, bit: u64) {
+        if let Some(level) = self.levels.get(1) {
+            prefetch(level, (bit / (FAN_OUT * FAN_OUT)) as usize);
+        }
+    }
+
     /// Adds `bit`. Returns whether it was new.
     ///
     /// # Panics
@@ -137,7 +145,18 @@ impl SummaryBitmap {
     #[inline]
     #[must_use]
     pub fn covers_with(&self, other: &Self, range: Range<u64>) -> bool {
-        words_of(range).all(|(word, mask)| (self.word(word) | other.word(word)) & mask == mask)
+        let both = |word| self.word_by_summary(word) | other.word_by_summary(word);
+        words_of(range).all(|(word, mask)| both(word) & mask == mask)
+    }
+
+    /// The same as [`word`](Self::word), by the summary where that says that it has no member: those of a sparse set
+    /// are mostly empty, and outside the processor's caches.
+    #[inline(always)]
+    fn word_by_summary(&self, word: u64) -> u64 {
+        match self.levels.get(1).and_then(|level| level.get((word / FAN_OUT) as usize)) {
+            Some(marks) if marks >> (word % FAN_OUT) & 1 == 0 => 0,
+            _ => self.word(word),
+        }
     }
 
     /// A lower bound, in steps of 64, of the smallest member at or above `from`. It reads only summary words, because

@@ -2,7 +2,7 @@
 //!
 //! Shapes are written as SVG by `plotters-svg`, through the trait of the backends of `plotters`.
 
-use crate::chart::ChartError;
+use crate::chart::{ChartError, LEAST_TYPE_PX};
 use crate::embedded_font::{self, LINE_HEIGHT_PER_EM};
 use crate::shown::is_harmful;
 use crate::theme::{Colour, INK};
@@ -22,9 +22,6 @@ pub(crate) const PIXEL: i32 = 8;
 /// The fonts that the SVG names. Text is laid out with the first, which is embedded in this
 /// library; the others come near it.
 pub(crate) const FONT_FAMILY: &str = "DejaVu Sans, Helvetica, Arial, sans-serif";
-
-/// The size of the smallest type.
-pub(crate) const LEAST_TYPE_PX: u32 = 12;
 
 /// The whole drawing. A point beyond it is drawn at its edge.
 pub(crate) struct Canvas<'a> {

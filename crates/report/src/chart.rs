@@ -2,7 +2,6 @@
 //!
 //! The same figures give the same bytes.
 
-use crate::canvas::LEAST_TYPE_PX;
 use crate::theme::Theme;
 
 /// The narrowest that a chart is drawn.
@@ -41,6 +40,9 @@ impl From<ChartSize> for ChartStyle {
         Self { size, ..Self::default() }
     }
 }
+
+/// The size of the smallest type.
+pub(crate) const LEAST_TYPE_PX: u32 = 12;
 
 /// The least part of a chart's height that type has, so that those in the last row can read a slide.
 const TYPE_PER_HEIGHT: u32 = 45;

@@ -11,8 +11,8 @@ says so of the system; of a figure that was measured, a contradiction is a miss 
 Fitted rows are no evidence for the claim that they were fitted to.
 ";
 
-/// Returns the claims as Markdown: a sentence with the counts, then a table for each document. A [`Drawing`] for programs
-/// has one table for each document.
+/// Returns the claims as Markdown: a sentence with the counts, then a table for each document. A [`Drawing`] for
+/// programs has one table for each document.
 #[must_use]
 pub fn claims_table(judged: &[JudgedClaim<'_>]) -> String {
     let mut text = format!("{}\n{MEANING}", counts(judged));

@@ -1,9 +1,8 @@
 //! Charts of a figure by segment: all arrays in one picture, with published figures.
 //!
-//! A figure is a marker on its array's line: filled if it was predicted or measured, hollow if a
-//! parameter was fitted to that segment. A published figure is a horizontal dash under the marker, and a step a vertical
-//! line between segments.
-//! Both axes start at the quantity's own start, so heights compare as the numbers do.
+//! A figure is a marker on its array's line: filled if it was predicted or measured, hollow if a parameter was fitted
+//! to that segment. A published figure is a horizontal dash under the marker, and a step a vertical line between
+//! segments. Both axes start at the quantity's own start, so heights compare as the numbers do.
 
 use crate::axis::Axis;
 use crate::bands::Band;

@@ -16,7 +16,7 @@ const PNG_HELP: &str = if cfg!(feature = "png") {
 };
 const TABLE_HELP: &str = "Format of the table of all segments in DIR";
 const LONG_TABLE_HELP: &str = if cfg!(feature = "parquet") {
-    "Format of the table of all segments in DIR: segments.csv, segments.md or segments.parquet [default: csv; of a report, as in DIR]"
+    "Format of the table of all segments in DIR: segments.csv, .md or .parquet [default: csv; of a report, as in DIR]"
 } else {
     "Format of the table of all segments in DIR: segments.csv or segments.md; segments.parquet is not in this build, which lacks --features parquet"
 };
@@ -26,8 +26,8 @@ const LONG_TABLE_HELP: &str = if cfg!(feature = "parquet") {
 pub(crate) struct PictureArguments {
     /// Size of charts in pixels of 1/96 inch [default: 960x560]
     ///
-    /// From 480x320 to 8000x8000. Type grows with it, so that 1600x900 can be read on a slide. Bar charts and the map grow
-    /// with their rows.
+    /// From 480x320 to 8000x8000. Type grows with it, so that 1600x900 can be read on a slide. Bar charts and the map
+    /// grow with their rows.
     #[arg(long, hide_short_help = true, value_name = "WIDTHxHEIGHT", value_parser = chart_size)]
     chart_size: Option<ChartSize>,
     /// Colours of the charts [default: light]
@@ -147,7 +147,8 @@ impl FormatArguments {
 /// The format of the table of all segments.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TableArguments {
-    #[arg(long, hide_short_help = true, value_enum, value_name = "FORMAT", help = TABLE_HELP, long_help = LONG_TABLE_HELP)]
+    #[arg(long, hide_short_help = true, value_enum, value_name = "FORMAT",
+          help = TABLE_HELP, long_help = LONG_TABLE_HELP)]
     pub(crate) table: Option<TableFormat>,
     /// Columns of that table beside array and segment [default: all]
     ///

@@ -293,13 +293,18 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 
     #[inline]
-    fn hint_operation(&self, lun: LunId, _direction: Direction, first_sector: u64, sectors: u32) {
+    fn hint_operation(&self, lun: LunId, direction: Direction, first_sector: u64, sectors: u32) {
         let lun = &self.luns[usize::from(lun.0)];
         let first_sector = first_sector + lun.sectors.start;
         let cache = &self.groups[lun.group].cache;
-        // The bits of 512 sectors are a cache line: two for some operations.
-        cache.prefetch(first_sector);
-        cache.prefetch(first_sector + u64::from(sectors) - 1);
+        match direction {
+            Direction::Read => cache.prefetch_summary(first_sector),
+            Direction::Write => {
+                // The bits of 512 sectors are a cache line: two for some operations.
+                cache.prefetch_dirty(first_sector);
+                cache.prefetch_dirty(first_sector + u64::from(sectors) - 1);
+            }
+        }
     }
 
     #[inline]

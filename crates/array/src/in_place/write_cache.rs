@@ -91,6 +91,20 @@ impl WriteCache {
         self.in_flight.prefetch(sector);
     }
 
+    /// Prefetches what says, mostly, that `sector` is not in the cache.
+    #[inline]
+    pub(super) fn prefetch_summary(&self, sector: u64) {
+        self.dirty.prefetch_summary(sector);
+        self.in_flight.prefetch_summary(sector);
+    }
+
+    /// Prefetches what a write changes: the bits of `sector`.
+    #[inline]
+    pub(super) fn prefetch_dirty(&self, sector: u64) {
+        self.dirty.prefetch(sector);
+        self.dirty.prefetch_summary(sector);
+    }
+
     /// Prefetches what the elevator will come to next.
     #[inline]
     pub(super) fn prefetch_next_dirty(&self) {

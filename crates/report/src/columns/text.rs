@@ -137,7 +137,8 @@ fn text_of(table: &Table) -> String {
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// Returns a table of words: the first column on the left, the others on the right. Each row has a cell for each heading.
+/// Returns a table of words: the first column on the left, the others on the right. Each row has a cell for each
+/// heading.
 #[must_use]
 pub fn words_table(headings: &[String], rows: &[Vec<String>]) -> String {
     let mut columns = Columns::<Vec<String>>::new();

@@ -154,17 +154,20 @@ fn the_limit_is_what_is_busy() {
     assert!(busy(0.3, 0.4).contains("more outstanding would give more"));
 }
 
+/// What an account needs: the processor's costs of both arrays, and commands by kind.
+fn give_costs(results: &mut Results) {
+    let parameters = results.arrays[0].parameters.clone();
+    results.arrays[1].parameters.extend(parameters);
+    for segment in results.arrays.iter_mut().flat_map(|array| &mut array.segments) {
+        segment.spindle_commands.data_reads = segment.spindle_commands.read;
+    }
+}
+
 /// The account of the difference adds up to it.
 #[test]
 fn why_two_arrays_differ_adds_up() {
     let costs = |results: &mut Results| {
-        let parameters = results.arrays[0].parameters.clone();
-        results.arrays[1].parameters.extend(parameters);
-        for array in &mut results.arrays {
-            for segment in &mut array.segments {
-                segment.spindle_commands.data_reads = segment.spindle_commands.read;
-            }
-        }
+        give_costs(results);
         for segment in &mut results.arrays[1].segments {
             segment.utilization.controller = 0.7;
             segment.utilization.spindles = 0.99;
@@ -244,14 +247,9 @@ fn what_began_earlier_did_not_begin_at_a_step() {
 fn idle_time_is_of_the_array_that_has_it() {
     let text = |fast: f64, slow: f64| {
         let all = found("difference", move |results| {
-            let parameters = results.arrays[0].parameters.clone();
-            results.arrays[1].parameters.extend(parameters);
-            for array in &mut results.arrays {
-                for segment in &mut array.segments {
-                    segment.spindle_commands.data_reads = segment.spindle_commands.read;
-                    segment.utilization.spindles = 0.1;
-                }
-            }
+            give_costs(results);
+            let segments = results.arrays.iter_mut().flat_map(|array| &mut array.segments);
+            segments.for_each(|segment| segment.utilization.spindles = 0.1);
             results.arrays[0].segments.iter_mut().for_each(|one| one.utilization.controller = slow);
             results.arrays[1].segments.iter_mut().for_each(|one| one.utilization.controller = fast);
         });
@@ -279,14 +277,9 @@ fn an_overwrite_takes_as_long_as_at_full_scale() {
 #[test]
 fn the_commands_of_both_arrays_stand_beside_their_difference() {
     let costs = |results: &mut Results| {
-        let parameters = results.arrays[0].parameters.clone();
-        results.arrays[1].parameters.extend(parameters);
-        for array in &mut results.arrays {
-            for segment in &mut array.segments {
-                segment.spindle_commands.data_reads = segment.spindle_commands.read;
-                segment.spindle_commands.mean_service_ms = 7.25;
-            }
-        }
+        give_costs(results);
+        let segments = results.arrays.iter_mut().flat_map(|array| &mut array.segments);
+        segments.for_each(|segment| segment.spindle_commands.mean_service_ms = 7.25);
     };
     let [one] = &found("difference", costs)[..] else { panic!() };
     assert!(
@@ -314,9 +307,8 @@ fn the_commands_of_both_arrays_stand_beside_their_difference() {
 fn a_map_that_does_not_fit_the_cache_is_why_metadata_is_read() {
     let with = |file_bytes: u64, metadata: bool| {
         let all = found("difference", move |results| {
+            give_costs(results);
             results.load.as_mut().unwrap().file_bytes = file_bytes;
-            let parameters = results.arrays[0].parameters.clone();
-            results.arrays[1].parameters.extend(parameters);
             results.arrays[0].parameters.push(Parameter {
                 name: "write_anywhere.buffer_cache".to_owned(),
                 unit: String::new(),

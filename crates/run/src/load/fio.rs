@@ -292,8 +292,8 @@ struct Placed<'j> {
     region: Region,
 }
 
-/// Returns the clones of all jobs. Files that fio would keep apart lie one behind the other in the file under load, if all
-/// their lengths are known.
+/// Returns the clones of all jobs. Files that fio would keep apart lie one behind the other in the file under load, if
+/// all their lengths are known.
 fn placed<'j>(
     jobs: &'j [JobPlan],
     file: &str,

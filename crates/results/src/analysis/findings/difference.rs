@@ -87,8 +87,8 @@ fn of_pair(results: &Results, one: &ArrayResults, other: &ArrayResults) -> Optio
 /// An array, and a segment of it.
 type At<'r> = (&'r ArrayResults, &'r Segment);
 
-/// Returns what one array delivers in percent of another, from the lower end of its band and the upper of the other's to
-/// the opposite; none without bands.
+/// Returns what one array delivers in percent of another, from the lower end of its band and the upper of the other's
+/// to the opposite; none without bands.
 fn ratio_band(one: &Segment, other: &Segment) -> Option<[f64; 2]> {
     let (one, other) = (one.band.as_ref()?.iops, other.band.as_ref()?.iops);
     let percent = |one: f64, other: f64| (other > 0.0).then(|| 100.0 * one / other);

@@ -10,8 +10,8 @@ use crate::data::segment::Segment;
 const LEAST_PERCENT: f64 = 3.0;
 /// A step is larger than the changes beside it by this factor: a slope has none.
 const BEYOND_SLOPE: f64 = 3.0;
-/// A step is larger than the usual change by this factor: of hundreds of segments that scatter, some differ by more than
-/// their neighbours do.
+/// A step is larger than the usual change by this factor: of hundreds of segments that scatter, some differ by more
+/// than their neighbours do.
 const BEYOND_SCATTER: f64 = 6.0;
 /// Further steps are many, and one sentence says so.
 const MOST: usize = 3;
