@@ -59,13 +59,15 @@
 
 mod failure;
 #[cfg(feature = "command")]
+mod page_of_shipped;
+#[cfg(feature = "command")]
 mod shipped;
 #[cfg(feature = "command")]
 pub mod terminal;
 
 pub use failure::Failure;
 #[cfg(feature = "command")]
-pub use shipped::page as playground_page;
+pub use page_of_shipped::page as playground_page;
 #[cfg(feature = "command")]
 pub mod studies;
 

@@ -1,8 +1,6 @@
 //! The texts of the scenarios and studies that ship, so that a program has them anywhere.
 
-use strewn_playground::{PageError, Shipped, ShippedText};
-
-use crate::studies;
+use strewn_playground::ShippedText;
 
 macro_rules! texts {
     ($($path:literal),* $(,)?) => {
@@ -97,21 +95,6 @@ pub(crate) const BASES: &[ShippedText] = texts![
     "scenarios/studies/bases/week-80-percent-full.toml",
     "scenarios/studies/bases/week.toml",
 ];
-
-/// Returns the page of `strewn playground`, with this WebAssembly module and everything that ships.
-///
-/// # Errors
-/// None, of studies that ship: a test reads each.
-pub fn page(module: &[u8]) -> Result<String, PageError> {
-    let studies = studies::names().filter_map(studies::study).collect::<Result<Vec<_>, _>>()?;
-    let shipped = Shipped {
-        scenarios: SCENARIOS,
-        published: PUBLISHED,
-        sensitivities: SENSITIVITIES,
-        studies: &studies,
-    };
-    strewn_playground::page(module, &shipped)
-}
 
 #[cfg(test)]
 mod tests {

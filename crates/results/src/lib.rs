@@ -6,6 +6,7 @@ mod analysis;
 mod data;
 
 pub use analysis::bands::{BandSources, add_bands};
+pub use analysis::busiest::{Busiest, busiest};
 pub use analysis::claims::{ClaimVerdict, JudgedClaim, JudgedFigure, judge};
 pub use analysis::comparison::{
     compare, compare_rows, fitted_segments_by_array, off_percent, ratios, root_mean_square,
@@ -16,9 +17,7 @@ pub use analysis::independence::{follows_from_iops, independent_rows};
 pub use analysis::like::{
     LikePair, have_same_mix, is_measure_of_array, like_kinds, like_pairs, like_positions,
 };
-pub use analysis::loss::{
-    Busiest, busiest, loss, loss_between, losses, unaccounted, unaccounted_between,
-};
+pub use analysis::loss::{loss, loss_between, losses, unaccounted, unaccounted_between};
 pub use analysis::overhead::{
     CapacityRule, DiskGroupCapacity, OverheadArray, OverheadConfiguration, OverheadError, overhead,
 };
@@ -61,6 +60,7 @@ pub use data::machine::{
     MachineFigures, TimeIn,
 };
 pub use data::number::{MB_PER_MIB, SIGNIFICANT_DIGITS, rounded, seconds};
+pub use data::of_segment::{ResponseTime, SegmentLayout};
 pub use data::overhead::OverheadRow;
 pub use data::page_cache::PageCacheFigures;
 pub use data::phase::Phase;
@@ -74,8 +74,8 @@ pub use data::runs::{
     RunsComparison, SegmentOfRuns,
 };
 pub use data::segment::{
-    Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ReadAhead,
-    ResponseTime, Segment, SegmentLayout, SpindleCommands, StripeDestages, Utilization,
+    Cache, Checks, ConsistencyPoints, FreeSpace, GroupFigures, HostReadHits, ReadAhead, Segment,
+    SpindleCommands, StripeDestages, Utilization,
 };
 pub use data::sensitivity::{
     ArraySensitivity, RowOutcome, SENSITIVITY_SCHEMA, Sensitivity, SensitivityRow, VariedKind,

@@ -1,6 +1,6 @@
 //! Why accesses cannot be drawn.
 
-use crate::specification::sectors_in;
+use crate::sectors::sectors_in;
 use thiserror::Error;
 
 /// Why an access specification, a pattern, or the region to access is rejected. Lines are numbered from 1.

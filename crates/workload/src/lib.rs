@@ -60,6 +60,7 @@ mod gaps;
 mod pattern;
 mod pattern_stream;
 mod random_map;
+mod sectors;
 mod shipped;
 mod specification;
 mod stream;

@@ -1,7 +1,7 @@
 //! The stream of accesses drawn from a pattern.
 
 use crate::distribution::RandomPlaces;
-use crate::specification::sectors_in;
+use crate::sectors::sectors_in;
 use crate::{Access, Direction, Pattern, PatternLine, Sequence, WorkloadError};
 use strewn_base::Rng;
 

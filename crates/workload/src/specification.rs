@@ -112,11 +112,6 @@ pub(crate) fn is_whole_sectors(bytes: u32) -> bool {
     bytes > 0 && u64::from(bytes).is_multiple_of(SECTOR_BYTES)
 }
 
-/// Returns the whole sectors in `bytes`.
-pub(crate) fn sectors_in(bytes: u32) -> u32 {
-    bytes / SECTOR_BYTES as u32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

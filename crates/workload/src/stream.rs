@@ -1,6 +1,6 @@
 //! The stream of accesses drawn from a specification.
 
-use crate::specification::sectors_in;
+use crate::sectors::sectors_in;
 use crate::{AccessSpecification, WorkloadError};
 use strewn_base::state::SavedValue;
 use strewn_base::{Direction, Rng, SECTOR_BYTES};

@@ -14,6 +14,7 @@
 //! The account cannot say what would have happened had one thing stayed the same: with fewer commands the queue would
 //! have been shorter, and so on. `docs/report.md` has the formulas.
 
+use crate::analysis::busiest::{Busiest, busiest, busiest_spindles};
 use crate::analysis::like::{LikePair, like_pairs};
 use crate::analysis::obstacle::obstacle;
 use crate::data::array::ArrayResults;
@@ -184,50 +185,6 @@ fn of_spindles_of(array: &ArrayResults, segment: &Segment, other: Command) -> Op
     let known_us = spent.iter().map(|(_, us)| us).sum::<f64>();
     spent.push((Cause::Waiting, all_us - known_us));
     Some(spent)
-}
-
-/// The busiest component of a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Busiest {
-    /// The controller's processor.
-    Controller,
-    /// The spindles, data or parity.
-    Spindles,
-    /// The device of the log.
-    Log,
-}
-
-impl Busiest {
-    /// Returns its name in a sentence.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Controller => "controller",
-            Self::Spindles => "spindles",
-            Self::Log => "log\u{2019}s device",
-        }
-    }
-}
-
-/// A log's device counts as the busiest only if it leads by more than this. Several I/Os are in flight at a real
-/// device, so one that is busy nearly always may still take more.
-const CLEARLY: f64 = 0.05;
-
-/// Returns the busiest component of a segment.
-pub fn busiest(results: &Results, segment: &Segment) -> Busiest {
-    let (controller, spindles) = (segment.utilization.controller, busiest_spindles(segment));
-    let log = results.real_spindles.as_ref().and_then(|real| real.log_of(segment.index));
-    if log.is_some_and(|(_, log)| log.utilization > controller.max(spindles) + CLEARLY) {
-        Busiest::Log
-    } else if controller >= spindles {
-        Busiest::Controller
-    } else {
-        Busiest::Spindles
-    }
-}
-
-pub(crate) fn busiest_spindles(segment: &Segment) -> f64 {
-    let utilization = &segment.utilization;
-    utilization.spindles.max(utilization.parity_spindles.unwrap_or_default())
 }
 
 /// Returns spindle commands per host operation by cause; none if the results do not tell them apart.

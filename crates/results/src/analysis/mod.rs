@@ -2,6 +2,7 @@
 
 pub(crate) mod bands;
 mod beyond_bands;
+pub(crate) mod busiest;
 pub(crate) mod claims;
 pub(crate) mod comparison;
 mod effects;

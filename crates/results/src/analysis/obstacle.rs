@@ -1,7 +1,7 @@
 //! Why an account of a loss would be wrong. An account knows two things that spend time: the controller and the
 //! spindles. What a machine of several parts adds is not among them, and would be booked as waiting for spindles.
 
-use crate::analysis::loss::busiest_spindles;
+use crate::analysis::busiest::busiest_spindles;
 use crate::data::machine::{ControllerFigures, MachineFigures};
 use crate::data::segment::Segment;
 

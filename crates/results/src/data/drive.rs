@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::data::segment::ResponseTime;
+use crate::data::of_segment::ResponseTime;
 use serde::{Deserialize, Serialize};
 use strewn_base::Direction;
 

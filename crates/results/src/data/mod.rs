@@ -21,6 +21,7 @@ pub(crate) mod live;
 pub(crate) mod loss;
 pub(crate) mod machine;
 pub(crate) mod number;
+pub(crate) mod of_segment;
 pub(crate) mod overhead;
 pub(crate) mod page_cache;
 pub(crate) mod phase;

@@ -6,6 +6,7 @@ use crate::data::finite::with_rounded_figures;
 use crate::data::gateway::GatewayFigures;
 use crate::data::housekeeping::Housekeeping;
 use crate::data::machine::MachineFigures;
+use crate::data::of_segment::{ResponseTime, SegmentLayout};
 use crate::data::page_cache::PageCacheFigures;
 use crate::data::redundancy::Redundancy;
 use crate::data::relocation::Relocation;
@@ -104,21 +105,6 @@ pub struct Segment {
     pub relocation: Option<Relocation>,
 }
 
-/// Response time of host operations, milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ResponseTime {
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// Half of the operations were at least as fast.
-    pub p50: f64,
-    /// 95 of 100 operations were at least as fast.
-    pub p95: f64,
-    /// 99 of 100 operations were at least as fast.
-    pub p99: f64,
-    /// The slowest operation.
-    pub max: f64,
-}
-
 /// Share of the time that a resource was busy, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Utilization {
@@ -211,22 +197,6 @@ pub struct HostReadHits {
     pub blocks: u64,
     /// Those of them that were in the cache, percent; none if there were no host reads.
     pub hit_percent: Option<f64>,
-}
-
-/// Where the host's data was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct SegmentLayout {
-    /// Layout score, 0 to 1: the share of blocks that lie right after their predecessor in the
-    /// file. Constant for an in-place array, where nothing ever moves: only the ends of chunks
-    /// count.
-    pub score: f64,
-    /// Physically contiguous pieces per GiB of file.
-    pub extents_per_gib: f64,
-    /// Part of a spindle's address range that the data occupies, percent.
-    pub span_percent: f64,
-    /// Part of the file's blocks that were rewritten at least once, percent; none for an in-place
-    /// array, where that changes nothing.
-    pub rewritten_percent: Option<f64>,
 }
 
 /// Free space of a write-anywhere array.

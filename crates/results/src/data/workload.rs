@@ -1,7 +1,7 @@
 //! The workload of a file that replaced the scenario's own.
 
 use crate::data::number::{rounded, with_commas};
-use crate::data::segment::{ResponseTime, SegmentLayout};
+use crate::data::of_segment::{ResponseTime, SegmentLayout};
 use serde::{Deserialize, Serialize};
 
 /// The load on every array of a run.

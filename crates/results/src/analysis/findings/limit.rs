@@ -1,7 +1,7 @@
 //! What limits each array.
 
+use crate::analysis::busiest::{Busiest, busiest, busiest_spindles};
 use crate::analysis::like::like_pairs;
-use crate::analysis::loss::{Busiest, busiest, busiest_spindles};
 use crate::data::array::ArrayResults;
 use crate::data::finding::{Finding, Severity};
 use crate::data::number::fixed;
