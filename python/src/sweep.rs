@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use strewn::report;
+use strewn::report::{self, ChartStyle};
 use strewn::results::{self, Sweep};
 use strewn::sweep::{
     File, Plan as SweepPlan, Point, PointError, Store, Study, SweepEnd, SweepObserver,
@@ -127,7 +127,7 @@ impl Plan {
     /// others are not.
     fn collect(&self, failures: Vec<(usize, String)>) -> PyResult<Figures> {
         let sweep = collect(&self.plan, &self.store, &failures).map_err(raised)?;
-        let files = files(&sweep, &self.plan.study).map_err(raised)?;
+        let files = files(&sweep, &self.plan.study, ChartStyle::default()).map_err(raised)?;
         self.store.publish(&files).map_err(raised)?;
         Ok(Figures { sweep, files })
     }

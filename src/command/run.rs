@@ -75,6 +75,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     for warning in scenario.warnings() {
         terminal::say(&format!("warning: {warning}"));
     }
+    if arguments.brief && arguments.format.is_for_programs() {
+        return Err(Failure::bad_input(
+            "--brief is for a person, and --format json or csv for a program",
+            "leave one of the two out",
+        ));
+    }
     let mut also_shapes = arguments.also.clone();
     also_shapes.dedup();
     let out = arguments.out.as_deref();
@@ -160,6 +166,13 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         _ => error.into(),
     });
     if results.arrays.iter().all(nothing_to_show) {
+        let is_done = |array: &ArrayResults| array.ended && array.warm_up.is_some();
+        if results.arrays.iter().all(is_done) {
+            return Err(Failure::bad_input(
+                "the load ended during the warm-up, so no segment was measured",
+                "give a shorter warm_up, or more load",
+            ));
+        }
         let stopped = || Failure::stopped("stopped before any segment was complete");
         return Err(match (unwritten, how_to_resume) {
             (Some(unwritten), _) => unwritten,

@@ -33,7 +33,7 @@ pub(crate) fn publish(
         )?,
     };
     let printed = terminal::print(&text);
-    let mut files = sweep::files(sweep, &plan.study)?;
+    let mut files = sweep::files(sweep, &plan.study, pictures.style())?;
     let names: Vec<String> = files.iter().map(|(name, _)| name.clone()).collect();
     if pictures.png {
         let charts = files.iter().filter_map(|(name, bytes)| {

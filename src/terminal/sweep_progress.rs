@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use strewn_report::{study_summary, sweep_table};
+use strewn_report::{ChartStyle, study_summary, sweep_table};
 use strewn_results::Sweep;
 use strewn_sweep::{
     Plan, Point, PointError, Store, Study, SweepEnd, SweepObserver, SweepOptions, collect, files,
@@ -100,7 +100,7 @@ fn run_study(file: &str, directory: &str) -> Result<Ending, Failure> {
     store.write_plan(&plan)?;
     let (sweep, end) = run_plan(&plan, &store, &SweepOptions::default())?;
     print(&(sweep_table(&sweep) + &study_summary(&sweep, &plan.study.text)))?;
-    store.publish(&files(&sweep, &plan.study)?)?;
+    store.publish(&files(&sweep, &plan.study, ChartStyle::default())?)?;
     Ending::of_runs(end)
 }
 

@@ -613,4 +613,12 @@ fn all_arrays_and_one_of_them_are_one_setting() {
     folder
         .strewn(&["sweep", "study.toml", "--out", "out"])
         .refused(&["anywhere.outstanding", "also set"]);
+    let one = study.split("[[axis]]\nname = \"b\"").next().unwrap().replace(
+        "setting = \"*.outstanding\"\nvalues = [2, 8]",
+        "settings = [\"anywhere.outstanding\", \"*.outstanding\"]\nvalues = [[16, 64]]",
+    );
+    folder.write("study.toml", &one);
+    folder
+        .strewn(&["sweep", "study.toml", "--out", "out"])
+        .refused(&["outstanding", "another name of this axis"]);
 }

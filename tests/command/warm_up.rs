@@ -75,8 +75,12 @@ fn it_counts_towards_a_goal() {
 #[test]
 fn what_it_cannot_be_is_refused() {
     let folder = Folder::new();
-    let zero = folder.strewn(&["run", "small.toml", "--set", "warm_up=0 s"]);
-    zero.refused(&["warm_up", "0 s"]);
+    // Zero is none, as one may set it where a file has one.
+    let none = results(&folder, &["--set", "warm_up=0 s", "--segments", "1"]);
+    assert!(none.arrays.iter().all(|array| array.warm_up.is_none()));
+    let negative = folder.strewn(&["run", "small.toml", "--set", "warm_up=-1 s"]);
+    negative.refused(&["warm_up"]);
+    assert!(!negative.stderr.contains("64-bit"), "{}", negative.stderr);
     let phases = include_str!("../../scenarios/snapshots.toml");
     folder.write("phases.toml", &phases.replacen("seed =", "warm_up = \"10 min\"\nseed =", 1));
     let phases = folder.strewn(&["run", "phases.toml", "--quick"]);
@@ -85,4 +89,45 @@ fn what_it_cannot_be_is_refused() {
     }
     let long = folder.strewn(&["run", "small.toml", "--set", "warm_up=9000000 h"]);
     long.refused(&["warm_up"]);
+}
+
+/// What is called fresh is the first segment, and no line leads to it from the warm-up.
+#[test]
+fn regression_the_page_and_comparisons_do_not_count_it() {
+    let folder = Folder::new();
+    let set = ["--set", "warm_up=60 s", "--out", "warm"];
+    folder.strewn(&[&["run", "small.toml"], &set[..]].concat()).succeeded();
+    let results = Results::from_json(&folder.read("warm/results.json")).unwrap();
+    let page = folder.read("warm/report.html");
+    let (_, table) = page.split_once("Fresh, and in the end").unwrap();
+    let row = table.split("<tr>").find(|row| row.contains("anywhere")).unwrap();
+    let first = "data-path=\"arrays/0/segments/0/iops\"";
+    let last =
+        format!("data-path=\"arrays/0/segments/{}/iops\"", results.arrays[0].segments.len() - 1);
+    assert!(row.contains(first) && row.contains(&last), "{row}");
+    // The map begins where the warm-up ends.
+    let map: serde_json::Value = serde_json::from_str(&folder.read("warm/map.json")).unwrap();
+    assert_eq!(map["arrays"][0]["snapshots"][0]["after_segments"][0], 0);
+    folder.strewn(&["run", "small.toml", "--out", "cold"]).succeeded();
+    folder.strewn(&["compare", "warm", "cold", "--out", "both"]).succeeded();
+    let lines = |chart: &str| chart.matches("<polyline").count();
+    let chart = folder.read("both/iops.svg");
+    assert!(chart.contains("segment 0: ") && lines(&chart) > 0, "{chart}");
+}
+
+#[test]
+fn regression_a_load_that_ends_in_it_is_named() {
+    let folder = Folder::new();
+    folder.write("short.fio", "[a]\nrw=randread\nsize=64k\n");
+    let words = ["run", "small.toml", "--fio-job", "short.fio", "--set", "warm_up=10 min"];
+    folder.strewn(&words).refused(&["ended during the warm-up", "shorter warm_up"]);
+}
+
+#[test]
+fn regression_a_load_that_ends_before_its_goal_is_named() {
+    let folder = Folder::new();
+    folder.write("short.fio", "[a]\nrw=randwrite\nsize=1m\n");
+    let words = ["run", "small.toml", "--fio-job", "short.fio", "--until", "rewritten 300 %"];
+    let tables = folder.strewn(&words).succeeded();
+    assert!(!tables.contains("Give more segments"), "{tables}");
 }

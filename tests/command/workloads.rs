@@ -326,6 +326,25 @@ fn a_rate_stands_beside_what_was_reached() {
         "{tables}"
     );
     assert!(!tables.contains("met: "), "{tables}");
+    // One job alone has no table of its own, and is named all the same.
+    folder.write("one.fio", &job("alone", "rate_iops=100000"));
+    let tables = folder.strewn(&["run", "one.toml", "--fio-job", "one.fio"]).succeeded();
+    assert!(tables.contains("of reads 100,000 IOPS at most"), "{tables}");
+}
+
+/// As in fio, an offset in percent begins at the next block.
+#[test]
+fn regression_offsets_in_percent_begin_at_a_block() {
+    let folder = folder("anywhere");
+    let job = "[a]\nrw=randread\nbs=64k\noffset=30%\nsize=32m\ntime_based\nruntime=5s\n";
+    folder.write("a.fio", job);
+    let results = results(&folder, &["--fio-job", "a.fio", "--segments", "1"]);
+    let first = results.workload.unwrap().workers[0].first_byte;
+    let exact = (256_u64 << 20) * 30 / 100;
+    assert_eq!((first % 65_536, first / 65_536), (0, exact.div_ceil(65_536)));
+    folder.write("none.fio", "[a]\nrw=read\nsize=0\n");
+    let none = folder.strewn(&["run", "one.toml", "--fio-job", "none.fio"]);
+    none.refused(&["accesses 0 B", "give a larger `size`"]);
 }
 
 #[test]

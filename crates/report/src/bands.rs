@@ -29,7 +29,8 @@ impl Band {
         if arrays.all(|other| other == first) { first } else { Vec::new() }
     }
 
-    fn of_array(array: &ArrayResults) -> Vec<Self> {
+    /// Returns the warm-up and the phases of an array.
+    pub(crate) fn of_array(array: &ArrayResults) -> Vec<Self> {
         let phases = array.phases.iter().map(|phase| Self {
             name: phase.name.clone(),
             across: f64::from(phase.first_segment) - 0.5..f64::from(phase.last_segment()) + 0.5,

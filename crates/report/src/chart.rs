@@ -44,6 +44,9 @@ impl From<ChartSize> for ChartStyle {
 /// The size of the smallest type.
 pub(crate) const LEAST_TYPE_PX: u32 = 12;
 
+/// A narrower chart is drawn so wide, and shown smaller: its words would cover each other.
+const LEAST_DRAWN_PX: u32 = 800;
+
 /// The least part of a chart's height that type has, so that those in the last row can read a slide.
 const TYPE_PER_HEIGHT: u32 = 45;
 
@@ -55,11 +58,11 @@ impl ChartStyle {
         let ChartSize { width_px, height_px } = size;
         let plain = Self { size, theme, shown_width_px: None };
         let most_px = LEAST_TYPE_PX * TYPE_PER_HEIGHT;
-        // Drawn lower, and not narrower than a drawing may be.
-        let drawn_width_px = (u64::from(width_px) * u64::from(most_px)
-            / u64::from(height_px.max(1)))
-        .max(LEAST_WIDTH_PX.into());
-        if height_px <= ChartSize::default().height_px || drawn_width_px >= width_px.into() {
+        // Drawn lower, and not narrower than legends are wide.
+        let by_height = u64::from(width_px) * u64::from(most_px) / u64::from(height_px.max(1));
+        let drawn_width_px = by_height.min(width_px.into()).max(LEAST_DRAWN_PX.into());
+        let is_small = height_px <= ChartSize::default().height_px && width_px >= LEAST_DRAWN_PX;
+        if is_small || drawn_width_px == u64::from(width_px) {
             return plain;
         }
         let drawn_height_px = u64::from(height_px) * drawn_width_px / u64::from(width_px);

@@ -30,7 +30,7 @@ pub fn segments_markdown(results: &Results, chosen: &[&'static Column]) -> Strin
         return Columns::new().all(&with_chosen(chosen)).markdown(&rows);
     }
     let tables = results.arrays.iter().map(|array| {
-        let rows: Vec<SegmentRow<'_>> = SegmentRow::of(results, array).collect();
+        let rows: Vec<SegmentRow<'_>> = SegmentRow::with_warm_up(results, array).collect();
         let columns = segments_table::segment_columns(results, array, None);
         format!("## {}\n\n{}", array.name, columns.markdown(&rows))
     });

@@ -98,6 +98,8 @@ struct Picture<'a> {
 struct Series<'a> {
     name: &'a str,
     appearance: Appearance,
+    /// Where its line is cut: its own, also where the arrays of a chart have other ones.
+    bands: Vec<Band>,
     /// Segment, figure, and its origin.
     own: Vec<(u32, f64, Origin)>,
     published: Vec<(u32, f64)>,
@@ -173,6 +175,7 @@ impl Picture<'_> {
         let steps = results.findings_of_kind("step").filter(of_array);
         Ok(Series {
             steps: steps.filter_map(|step| Some((step.segment?, step.text.as_str()))).collect(),
+            bands: Band::of_array(array),
             band: band.collect::<Result<_, _>>()?,
             name: &shown.name,
             appearance: Appearance::of(position),
@@ -241,7 +244,7 @@ impl Picture<'_> {
             Labelled { axis: Axis::from_zero_to(highest), label: &Axis::format, words: self.axis };
         let plot = Plot::begin(canvas, canvas.area(), margins, across, up, bands)?;
         let place = |segment: u32, figure: f64| plot.place((f64::from(segment), figure));
-        for Series { appearance, band, .. } in series {
+        for Series { appearance, bands, band, .. } in series {
             for corners in shaded(bands, band) {
                 let places = corners.iter().map(|point| plot.place(*point)).collect();
                 appearance.shade(canvas, places)?;
@@ -265,7 +268,7 @@ impl Picture<'_> {
                 }
             }
         }
-        for Series { appearance, own, .. } in series {
+        for Series { appearance, bands, own, .. } in series {
             let points: Vec<_> = own.iter().map(|point| (f64::from(point.0), point.1)).collect();
             for piece in Band::cut(bands, &points) {
                 let places = piece.iter().map(|point| plot.place(*point)).collect();

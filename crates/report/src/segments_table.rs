@@ -4,6 +4,7 @@ use crate::band_words::band_sentences;
 use crate::columns::{
     Cell, Columns, Figure, SegmentRow, left_out_line, starving_note, with_chosen,
 };
+use crate::workloads_table::{missed_rates, workload_rows};
 use strewn_results::{ArrayResults, COLUMNS, Column, LogFigures, Metric, Origin, Results, Table};
 
 /// Returns the segments of one array, with published figures beside simulated ones if there are any.
@@ -19,7 +20,7 @@ pub(crate) fn segments_table_of(
     array: &ArrayResults,
     chosen: &[&'static Column],
 ) -> String {
-    let rows: Vec<SegmentRow<'_>> = SegmentRow::of(results, array).collect();
+    let rows: Vec<SegmentRow<'_>> = SegmentRow::with_warm_up(results, array).collect();
     let mut table = match chosen {
         [] => {
             let (table, left_out) = segment_columns(results, array, None).render_narrow(&rows);
@@ -36,6 +37,12 @@ pub(crate) fn segments_table_of(
     }
     if results.drives_starve(array) {
         table.push_str(&format!("\n{}\n", starving_note(array)));
+    }
+    // Those of several are below their own table.
+    if workload_rows(results, array).is_empty() {
+        for note in missed_rates(results, array) {
+            table.push_str(&format!("\n{note}\n"));
+        }
     }
     let sentences = band_sentences(results, array);
     if !sentences.is_empty() {
@@ -63,7 +70,8 @@ pub(crate) fn segment_columns<'a>(
     };
     // What no segment has is no column.
     let has_any = |column: &Column| {
-        column.is_words() || SegmentRow::of(results, array).any(|row| row.figure(column).is_some())
+        column.is_words()
+            || SegmentRow::with_warm_up(results, array).any(|row| row.figure(column).is_some())
     };
     let is_shown = |column: &&Column| {
         column.group.is_in(array) && column.tables.iter().any(is_in) && has_any(column)

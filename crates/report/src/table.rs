@@ -20,7 +20,7 @@ use crate::segments_table::segments_table_of;
 use crate::volumes_table::volumes_table;
 use crate::workloads_table::workloads_table;
 use strewn_results::words::{fixed, wrapped};
-use strewn_results::{Column, Finding, Results, Severity};
+use strewn_results::{ArrayResults, Column, Finding, Results, Severity};
 
 /// The width of tables for a terminal that does not tell its own, in characters.
 pub const TABLE_COLUMNS: usize = 100;
@@ -86,7 +86,7 @@ fn tables(results: &Results, chosen: &[&'static Column]) -> String {
         let (layout, load) = (array.layout.as_str(), array.outstanding_words());
         let title = format!("{}: {layout}, {load}, {spindles}", array.name);
         if array.segments.is_empty() {
-            section(&title, "No segment was complete.\n");
+            section(&title, &no_segment(results, array));
             continue;
         }
         section(&title, &segments_table_of(results, array, chosen));
@@ -111,6 +111,18 @@ fn tables(results: &Results, chosen: &[&'static Column]) -> String {
     section("Spindles to buy", &overhead_table(results));
     section("What to make of it", &findings_lines(results));
     all
+}
+
+/// Says why an array has no segment, with its warm-up if it had one.
+fn no_segment(results: &Results, array: &ArrayResults) -> String {
+    let why = match (&array.data_loss, array.ended) {
+        (None, true) => "No segment was complete: its load ended during the warm-up.\n",
+        _ => "No segment was complete.\n",
+    };
+    match &array.warm_up {
+        Some(_) => format!("{}\n{why}", segments_table_of(results, array, &[])),
+        None => why.to_owned(),
+    }
 }
 
 /// Returns the finding of the run in a sentence, a line for each array, and what to make of it.

@@ -21,7 +21,7 @@ pub(crate) fn volume_rows<'a>(results: &'a Results, array: &'a ArrayResults) -> 
         let volumes = segment.segment.volumes.iter().enumerate();
         volumes.map(move |(position, now)| VolumeRow { segment, position, now })
     };
-    SegmentRow::of(results, array).flat_map(volumes).collect()
+    SegmentRow::with_warm_up(results, array).flat_map(volumes).collect()
 }
 
 pub(crate) fn volume_columns<'a>() -> Columns<'a, VolumeRow<'a>> {

@@ -2,7 +2,9 @@
 
 use crate::columns::{Columns, Figure, SegmentRow, declared, left_out_line};
 use strewn_results::words::fixed;
-use strewn_results::{ArrayResults, RateLimit, Results, WorkloadFigures};
+use strewn_results::{
+    ArrayResults, OperationFigures, RateLimit, Results, Segment, WorkloadFigures,
+};
 
 /// Returns the figures of each job or access specification, if several were run. Empty otherwise.
 #[must_use]
@@ -54,7 +56,7 @@ pub(crate) fn workload_rows<'a>(
     results: &'a Results,
     array: &'a ArrayResults,
 ) -> Vec<SegmentRow<'a>> {
-    SegmentRow::of(results, array).flat_map(SegmentRow::workloads).collect()
+    SegmentRow::with_warm_up(results, array).flat_map(SegmentRow::workloads).collect()
 }
 
 fn figures<'a>(row: &SegmentRow<'a>) -> Option<&'a WorkloadFigures> {
@@ -78,14 +80,14 @@ fn any_limit(rows: &[SegmentRow<'_>]) -> bool {
 /// Returns a sentence for each workload that stayed below a limit of its own by more than 2 %, which slow answers to
 /// the operations that it has outstanding do. A segment that ended early says nothing.
 pub(crate) fn missed_rates(results: &Results, array: &ArrayResults) -> Vec<String> {
-    let rows = array.rated_segments().iter();
-    let of_segments = rows.flat_map(|one| one.by_workload.iter().map(|it| (it, one.seconds)));
-    let mut names: Vec<&str> = of_segments.clone().map(|(it, _)| it.name.as_str()).collect();
+    let did = array.rated_segments().iter().flat_map(|segment| Did::all(results, segment));
+    let did: Vec<Did<'_>> = did.collect();
+    let mut names: Vec<&str> = did.iter().map(|did| did.name).collect();
     names.sort_unstable();
     names.dedup();
     let missed = |name: &str, limit: &RateLimit| {
-        let own = of_segments.clone().filter(|(it, _)| it.name == name && it.ops() > 0);
-        let all = own.filter_map(|(it, seconds)| limit.beside(it, seconds));
+        let own = did.iter().filter(|did| did.name == name);
+        let all = own.filter_map(|did| limit.beside([&did.reads, &did.writes], did.seconds));
         let [most, least] = all.min_by(|one, other| one[1].total_cmp(&other[1]))?;
         (least < 0.98 * most).then(|| {
             format!(
@@ -100,4 +102,32 @@ pub(crate) fn missed_rates(results: &Results, array: &ArrayResults) -> Vec<Strin
         limits.iter().filter_map(|limit| missed(name, limit)).collect::<Vec<_>>()
     };
     names.iter().flat_map(of_name).collect()
+}
+
+/// What a workload did in a segment.
+struct Did<'a> {
+    name: &'a str,
+    reads: OperationFigures,
+    writes: OperationFigures,
+    seconds: f64,
+}
+
+impl<'a> Did<'a> {
+    /// Returns what each workload did; an only one did what the hosts did.
+    fn all(results: &'a Results, segment: &'a Segment) -> Vec<Self> {
+        let seconds = segment.seconds;
+        let at_work = segment.by_workload.iter().filter(|it| it.ops() > 0);
+        let each =
+            at_work.map(|it| Self { name: &it.name, reads: it.reads, writes: it.writes, seconds });
+        let replaced = results.workload.as_ref();
+        let only = replaced.and_then(|replaced| replaced.workers.first());
+        let only = only.filter(|_| segment.by_workload.is_empty()).zip(segment.host);
+        let only = only.map(|(worker, host)| Self {
+            name: &worker.specification,
+            reads: host.reads,
+            writes: host.writes,
+            seconds,
+        });
+        each.chain(only).collect()
+    }
 }

@@ -168,7 +168,8 @@ impl Measure<'_> {
                 }
                 match simulation.run_segment(self.segment_ns, &mut observe) {
                     Ok(_) => {}
-                    Err(SimulationError::Stopped) => break Ok(()),
+                    // What was measured until data is lost says what it costs.
+                    Err(SimulationError::Stopped | SimulationError::DataLost(_)) => break Ok(()),
                     Err(error) => break Err(error),
                 }
             };

@@ -646,7 +646,9 @@ impl Segments<'_> {
             None => {
                 let map = with_map.then(|| empty_map(&*simulation));
                 let mut run = ArrayRun { map, ..ArrayRun::default() };
-                look_at_file(&*simulation, &mut run.map, 0);
+                if scenario.warm_up_ns.is_none() {
+                    look_at_file(&*simulation, &mut run.map, 0);
+                }
                 (run, false)
             }
         };
@@ -675,10 +677,15 @@ impl Segments<'_> {
                 Ok(mut segment) => {
                     // The warm-up is the simulation's first segment, and none of the run's.
                     segment.index -= u32::from(scenario.warm_up_ns.is_some());
-                    observer.segment(index, &segment);
+                    if warm_up_ns.is_none() {
+                        observer.segment(index, &segment);
+                    }
                     segment.forget_responses();
                     match warm_up_ns {
-                        Some(_) => run.warm_up = Some(segment),
+                        Some(_) => {
+                            run.warm_up = Some(segment);
+                            look_at_file(&*simulation, &mut run.map, 0);
+                        }
                         None => {
                             let index_of_segment = segment.index;
                             run.segments.push(segment);

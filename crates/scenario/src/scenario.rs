@@ -213,6 +213,8 @@ impl Scenario {
 
     /// Checks a scenario that was read.
     fn check_read(&mut self, s: &Section<'_>) {
+        // None, as one may set it where a file has one.
+        self.warm_up_ns.take_if(|ns| *ns == 0);
         let length_ns = u64::from(self.segments)
             .checked_mul(self.segment_ns)
             .and_then(|segments_ns| segments_ns.checked_add(self.warm_up_ns.unwrap_or(0)));
@@ -359,7 +361,7 @@ impl Table for Scenario {
              rate, comparison or finding counts. Times of the scenario, such as a failure's, begin with it.",
         );
         if !has_phases || f.describes() {
-            let warm_up = warm_up.positive().scales(Scales::Whole, "warm-up");
+            let warm_up = warm_up.scales(Scales::Whole, "warm-up");
             f.value(warm_up.page(4, "Warm-up"), &mut self.warm_up_ns);
         } else if f.reads() {
             f.passes_over("warm_up");
@@ -549,7 +551,7 @@ impl Scenario {
     }
 
     fn check_segments(&self, s: &Section<'_>, around: &Around) {
-        let is_known = s.are_right(&["segments", "segment", "phase"]);
+        let is_known = s.are_right(&["segments", "segment", "warm_up", "phase"]);
         if is_known && around.length_ns.is_none() {
             s.problem(
                 if s.has("phase") { "phase" } else { "segments" },

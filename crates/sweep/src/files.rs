@@ -23,7 +23,11 @@ pub struct SweepFileError {
 ///
 /// # Errors
 /// If a figure is infinite or a chart cannot be drawn.
-pub fn files(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<File>, SweepFileError> {
+pub fn files(
+    sweep: &Sweep,
+    study: &PlannedStudy,
+    style: ChartStyle,
+) -> Result<Vec<File>, SweepFileError> {
     let mut files =
         vec![("sweep.json".to_owned(), made("sweep.json", sweep.to_json_string())?.into_bytes())];
     let mut table = Vec::new();
@@ -38,7 +42,7 @@ pub fn files(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<File>, SweepFile
         made("sweep.parquet", strewn_report::write_sweep_parquet(sweep, &mut table))?;
         files.push(("sweep.parquet".to_owned(), table));
     }
-    for SweepChart { file_stem, svg, .. } in pictures(sweep, study)? {
+    for SweepChart { file_stem, svg, .. } in pictures(sweep, study, style)? {
         files.push((format!("{file_stem}.svg"), svg.into_bytes()));
     }
     let report = SweepReport { sweep, charts: &study.charts, text: &study.text };
@@ -47,8 +51,12 @@ pub fn files(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<File>, SweepFile
 }
 
 /// The charts of a sweep.
-fn pictures(sweep: &Sweep, study: &PlannedStudy) -> Result<Vec<SweepChart>, SweepFileError> {
-    made("a chart", sweep_charts(sweep, &study.charts, ChartStyle::default()))
+fn pictures(
+    sweep: &Sweep,
+    study: &PlannedStudy,
+    style: ChartStyle,
+) -> Result<Vec<SweepChart>, SweepFileError> {
+    made("a chart", sweep_charts(sweep, &study.charts, style))
 }
 
 /// Returns the page of a study, `NAME.md`, and the charts that it shows, `NAME.svg` or `NAME-1.svg` and so on.
@@ -61,7 +69,7 @@ pub fn page(
     source: &StudySource,
 ) -> Result<Vec<File>, SweepFileError> {
     let name = &study.name;
-    let pictures = pictures(sweep, study)?;
+    let pictures = pictures(sweep, study, ChartStyle::default())?;
     let count = pictures.len();
     let mut charts = Vec::new();
     let mut files = Vec::new();

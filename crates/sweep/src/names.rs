@@ -151,6 +151,20 @@ impl Names<'_> {
         let PlannedStudy { figures, axes, .. } = self.planned;
         let quantities = || figures.iter().map(|figure| &figure.quantity);
         if let Some(name) = &chart.against {
+            let by_segment = |wanted: &&String| {
+                figures.iter().any(|one| one.quantity == **wanted && one.by_segment)
+            };
+            if let Some(figure) = chart.figures.iter().find(by_segment) {
+                let message = format!("\"{figure}\" is by segment");
+                let help = "leave `against` out, or name figures that are not by segment";
+                return Err(self.study.wrong(line, "chart.figures", message, help));
+            }
+            if chart.x.as_deref() == Some("segment") || chart.kind.is_some() {
+                let message =
+                    "is given beside `x = \"segment\"` or `kind`, which say how it is drawn";
+                let help = "leave these out";
+                return Err(self.study.wrong(line, "chart.against", message, help));
+            }
             let is_there = |by_segment: bool| {
                 figures.iter().any(|one| one.quantity == *name && one.by_segment == by_segment)
             };

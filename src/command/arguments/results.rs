@@ -70,7 +70,7 @@ pub(crate) struct ClaimsArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) claims: Option<PathBuf>,
     /// Print the names of the scenarios whose results are needed, and nothing else
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) format: FormatArguments,

@@ -110,7 +110,7 @@ pub(crate) struct RunArguments {
     )]
     pub(crate) also: Vec<Shape>,
     /// Print what was found and a line for each array, and no tables
-    #[arg(long, conflicts_with_all = ["json", "format", "quiet"])]
+    #[arg(long, conflicts_with_all = ["json", "quiet"])]
     pub(crate) brief: bool,
     /// Print nothing but errors
     ///

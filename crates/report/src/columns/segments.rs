@@ -30,13 +30,21 @@ pub(crate) struct SegmentRow<'a> {
 }
 
 impl<'a> SegmentRow<'a> {
-    /// Returns the segments of all arrays.
+    /// Returns the segments of all arrays, each after its warm-up.
     pub(crate) fn all(results: &'a Results) -> impl Iterator<Item = Self> {
-        results.arrays.iter().flat_map(move |array| Self::of(results, array))
+        results.arrays.iter().flat_map(move |array| Self::with_warm_up(results, array))
     }
 
-    /// Returns the segments of an array, after its warm-up.
+    /// Returns the segments of an array.
     pub(crate) fn of(results: &'a Results, array: &'a ArrayResults) -> impl Iterator<Item = Self> {
+        Self::with_warm_up(results, array).filter(|row| row.number.is_some())
+    }
+
+    /// Returns the segments of an array, after its warm-up, which is shown beside them and counts for nothing.
+    pub(crate) fn with_warm_up(
+        results: &'a Results,
+        array: &'a ArrayResults,
+    ) -> impl Iterator<Item = Self> {
         let position = results.arrays.iter().position(|one| one.name == array.name);
         let position = position.unwrap_or_default();
         let rows = array.segments.iter().enumerate();

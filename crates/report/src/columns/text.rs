@@ -9,6 +9,9 @@ use serde_json::Value;
 const STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
 
+/// At most so many columns tell rows apart where a table continues below.
+const MOST_KEYS: usize = 4;
+
 impl<Row> Columns<'_, Row> {
     /// Returns the table of `rows`; empty without rows.
     pub(crate) fn render_any(&self, rows: &[Row]) -> String {
@@ -51,12 +54,13 @@ impl<Row> Columns<'_, Row> {
             return whole;
         }
         // What tells rows apart, so far as it leaves room for the rest.
-        let words = self.0.iter().take_while(|column| column.is_words()).count();
+        let mut leading = self.0.iter().take(MOST_KEYS);
+        let words = leading.rposition(|column| column.is_words()).map_or(1, |last| last + 1);
         let width = |keys: &usize| {
             let table = self.plain(&left[..*keys], rows);
             table.lines().map(|line| line.chars().count()).max().unwrap_or_default()
         };
-        let fits = |keys: &usize| width(keys) <= Drawing::width() / 2;
+        let fits = |keys: &usize| width(keys) <= 2 * Drawing::width() / 3;
         let keys: Vec<usize> = (0..(1..=words).rev().find(fits).unwrap_or(1)).collect();
         left.retain(|at| !keys.contains(at));
         let mut parts = Vec::new();

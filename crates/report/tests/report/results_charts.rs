@@ -228,8 +228,10 @@ fn type_can_be_read_on_a_slide() {
     // A small chart is drawn as it is given, and one that is only high keeps its width.
     let small = ChartSize { width_px: 960, height_px: 560 };
     assert_eq!(ChartStyle::filling(small, Theme::Light), small.into());
-    let narrow = ChartSize { width_px: 480, height_px: 2000 };
-    assert_eq!(ChartStyle::filling(narrow, Theme::Light), narrow.into());
+    // One that is narrow is drawn wider, so that its words have room.
+    let narrow = ChartStyle::filling(ChartSize { width_px: 480, height_px: 2000 }, Theme::Light);
+    assert_eq!((narrow.size.width_px, narrow.size.height_px), (800, 3333));
+    assert_eq!(narrow.shown_width_px, Some(480));
 }
 
 #[test]

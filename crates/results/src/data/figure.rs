@@ -16,7 +16,7 @@ pub struct FigureMetric {
 
 /// A segment by its number, or the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a segment is a number, from 1, or \"last\"")]
 pub enum SegmentChoice {
     /// By its number; the first is 1.
     Number(u32),

@@ -135,16 +135,22 @@ pub enum LimitedOperations {
 }
 
 impl RateLimit {
-    /// Returns the limit and what a workload did of what it limits, in the same unit; none of an empty one.
+    /// Returns the limit, and what a workload did of what it limits by its reads and writes, in the same unit; none of
+    /// an empty one.
     #[must_use]
-    pub fn beside(&self, figures: &WorkloadFigures, seconds: f64) -> Option<[f64; 2]> {
+    pub fn beside(
+        &self,
+        [reads, writes]: [&OperationFigures; 2],
+        seconds: f64,
+    ) -> Option<[f64; 2]> {
         let of = match self.of {
-            LimitedOperations::All => &[figures.reads, figures.writes][..],
-            LimitedOperations::Reads => &[figures.reads],
-            LimitedOperations::Writes => &[figures.writes],
+            LimitedOperations::All => &[reads, writes][..],
+            LimitedOperations::Reads => &[reads],
+            LimitedOperations::Writes => &[writes],
         };
-        let done =
-            |amount: fn(&OperationFigures) -> f64| of.iter().map(amount).sum::<f64>() / seconds;
+        let done = |amount: fn(&OperationFigures) -> f64| {
+            of.iter().map(|it| amount(it)).sum::<f64>() / seconds
+        };
         let by_operations = self.iops.map(|limit| [limit, done(|of| of.ops as f64)]);
         by_operations.or_else(|| Some([self.mib_per_s?, done(|of| of.mib)]))
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use strewn_array::LunId;
-use strewn_base::BLOCK_BYTES;
+use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_formats::fio::{
     BlockSizes, Distribution as FioDistribution, Extent, Job, JobFile, OptionNote,
     PatternDirection, RateProcess, Zone,
@@ -364,7 +364,17 @@ fn starts(jobs: &[JobPlan], file_bytes: u64) -> HashMap<FileOf<'_>, u64> {
 /// Returns where in its file a clone of a job works, and on how many bytes.
 fn extent(job: &Job, clone: u32, file_bytes: u64) -> (u64, u64) {
     let increment = job.offset_increment.bytes_of(file_bytes).saturating_mul(clone.into());
-    let first_byte = job.offset.bytes_of(file_bytes).saturating_add(increment) / 512 * 512;
+    let first_byte = job.offset.bytes_of(file_bytes).saturating_add(increment);
+    let first_byte = match (job.offset, job.offset_increment) {
+        (Extent::Bytes(_), Extent::Bytes(_)) => first_byte / SECTOR_BYTES * SECTOR_BYTES,
+        // As in fio: at the next multiple of the smallest block.
+        _ => {
+            let blocks =
+                [&job.block_sizes.read, &job.block_sizes.write].map(BlockSizes::least_bytes);
+            let least = blocks.into_iter().min().unwrap_or(SECTOR_BYTES).max(SECTOR_BYTES);
+            first_byte.div_ceil(least).saturating_mul(least)
+        }
+    };
     let rest = file_bytes.saturating_sub(first_byte);
     let bytes = match job.size {
         None => rest,

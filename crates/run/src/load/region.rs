@@ -33,6 +33,12 @@ impl Region {
         {
             return Ok(self);
         }
+        if self.bytes < SECTOR_BYTES {
+            return Err(LoadError::new(
+                format!("{what} accesses {}, less than a sector", Bytes(self.bytes)),
+                "give a larger `size`",
+            ));
+        }
         Err(LoadError::beyond_the_file(
             format!(
                 "{what} accesses {} from byte {}, and the file under load has {}",

@@ -408,6 +408,12 @@ fn check_settings(
                 below.is_some_and(|below| other.ends_with(&format!(".{below}")))
             };
             let is_same = |other: &str| other == name || of_all(other, name) || of_all(name, other);
+            let twice = |(other, _): &(&str, usize)| *other != name && is_same(other);
+            if axis.settings().iter().any(twice) {
+                let message = format!("`{name}` is also set by another name of this axis");
+                let help = "name it once: `*.` means every array";
+                return Err(reader.at_line(line, "axis", message, help));
+            }
             let by_others = changed_by.iter().filter(|(_, by)| **by != axis.name);
             let other = by_others.into_iter().find(|(other, _)| is_same(other)).map(|(_, by)| *by);
             changed_by.insert(name, &axis.name);

@@ -16,7 +16,8 @@ pub(super) fn segments(results: &Results) -> Vec<Block> {
         let rows = workload_rows(results, array);
         blocks.extend(workload_columns(&rows).block(caption, &rows));
         blocks.extend(missed_rates(results, array).into_iter().map(Block::paragraph));
-        let rows = SegmentRow::of(results, array).filter(|row| row.segment.snapshots.is_some());
+        let rows =
+            SegmentRow::with_warm_up(results, array).filter(|row| row.segment.snapshots.is_some());
         let columns = Columns::new().all(declared!["segment"]).of_group(Group::Snapshots);
         let caption = format!("{name}: what its snapshots held");
         blocks.extend(columns.block(caption, &rows.collect::<Vec<_>>()));
@@ -43,7 +44,7 @@ fn segment_tables(results: &Results, array: &ArrayResults) -> Vec<Block> {
     let of_segments = [array.warm_up_note(), array.short_segment_note()];
     let notes = of_segments.into_iter().flatten().chain(starves.then(|| starving_note(array)));
     let note = notes.map(|note| format!(". {note}")).collect::<String>();
-    let rows: Vec<SegmentRow<'_>> = SegmentRow::of(results, array).collect();
+    let rows: Vec<SegmentRow<'_>> = SegmentRow::with_warm_up(results, array).collect();
     let tables = [
         (Table::Host, format!("{}: {what}, {load}: what the host saw{note}", array.name)),
         (Table::Array, format!("{}: what the array did", array.name)),

@@ -13,7 +13,7 @@ pub(super) fn find(results: &Results) -> Vec<Finding> {
 }
 
 fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
-    let last = array.segments.last()?;
+    let (first, last) = (array.segments.first()?, array.segments.last()?);
     // A job may work on a part of the file, of which results do not tell.
     if results.workload.is_some() {
         return None;
@@ -32,7 +32,7 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
         array.name,
         rounded(written_percent, 2),
         rounded(rewritten, 2),
-        rounded(needed / last.seconds, 2),
+        rounded(needed / first.seconds, 2),
         duration(needed * results.scaled.as_ref().map_or(1.0, |scaled| scaled.by.into())),
         again(results)
     );

@@ -35,9 +35,10 @@ fn of_array(results: &Results, array: &ArrayResults, goal: &str) -> Option<Findi
             }
         }
     };
-    let (ending, remedy) = match results.partial {
-        true => ("when it was stopped", ""),
-        false => ("the most that it was to run", " Give more segments."),
+    let (ending, remedy) = match (array.ended, results.partial) {
+        (true, _) => ("in which its load ended", ""),
+        (false, true) => ("when it was stopped", ""),
+        (false, false) => ("the most that it was to run", " Give more segments."),
     };
     let text = format!(
         "{}: not {goal} after {} segments, {ending}: {far}.{remedy}",

@@ -74,7 +74,8 @@ fn is_warming(before: &Segment, after: &Segment) -> bool {
     let more_hits = hit_percent(after) - hit_percent(before);
     let fewer_reads = metadata_reads(before) - metadata_reads(after);
     more_hits >= STEADY_POINTS
-        || 100.0 * fewer_reads >= STEADY_PERCENT * before.commands_per_host_op()
+        || fewer_reads > 0.0
+            && 100.0 * fewer_reads >= STEADY_PERCENT * before.commands_per_host_op()
 }
 
 /// Returns the share of host reads that the cache answered, or of all look-ups where results do not tell.
