@@ -194,7 +194,7 @@ mod tests {
             let mut list =
                 |below: u32| -> Vec<u32> { (0..places).map(|_| next(&mut state, below)).collect() };
             let tracks: Vec<u32> =
-                list(cylinders * 4).iter().map(|at| at % 4 | at / 4 << 8).collect();
+                list(cylinders * 4).iter().map(|at| (at % 4) | ((at / 4) << 8)).collect();
             let (angles, directions) = (list(turn), list(2));
             let longest = list(cylinders)[0] as usize + 1;
             let seek_ticks: Vec<u32> = (0..longest as u32).map(|at| at / 2).collect();

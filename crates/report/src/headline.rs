@@ -142,7 +142,11 @@ fn beside_in_place(results: &Results) -> Option<String> {
         let after = fixed(after, 1);
         return Some(format!("{the} {of_name} delivers {after} % of the {over}\u{2019}s IOPS"));
     }
-    let from = if after < before { "down from" } else { "up from" };
+    let from = match fixed(after, 1) == fixed(before, 1) {
+        true => "as at first:",
+        false if after < before => "down from",
+        false => "up from",
+    };
     let (when, since) = match is_whole_run(of, first, last) {
         true => (format!("After {} segments", last.index), String::new()),
         false => (format!("In segment {}", last.index), format!(" in segment {}", first.index)),

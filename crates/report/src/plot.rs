@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::axis::Axis;
 use crate::bands::{Band, LaidOutBands};
-use crate::canvas::{Area, Canvas, HPos, PIXEL, Point, TextStyle, VPos};
+use crate::canvas::{Area, Canvas, HPos, PIXEL, Point, TextStyle, VPos, width_px};
 use crate::chart::ChartError;
 use crate::sheet::Margins;
 use crate::theme::{GRID, INK};
@@ -84,7 +84,9 @@ impl Plot {
         // Lines without a width show nothing. They are drawn so that charts keep the bytes that they have had.
         frame.mesh(canvas, &up.axis, 0)?;
         if has_up {
-            let middle = i32::midpoint(frame.top, frame.bottom);
+            // Words that are longer than the axis end where it does, below the title.
+            let half = width_px(up.words, 13)? * PIXEL / 2;
+            let middle = i32::midpoint(frame.top, frame.bottom).max(frame.top + half);
             let style = TextStyle::new(13, HPos::Center, VPos::Top).upward();
             canvas.text(up.words, ((area.left_px + SIDE_PX) * PIXEL, middle), style)?;
         }

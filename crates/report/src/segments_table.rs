@@ -4,7 +4,6 @@ use crate::band_words::band_sentences;
 use crate::columns::{
     Cell, Columns, Figure, SegmentRow, left_out_line, starving_note, with_chosen,
 };
-use crate::workloads_table::{missed_rates, workload_rows};
 use strewn_results::{ArrayResults, COLUMNS, Column, LogFigures, Metric, Origin, Results, Table};
 
 /// Returns the segments of one array, with published figures beside simulated ones if there are any.
@@ -37,12 +36,6 @@ pub(crate) fn segments_table_of(
     }
     if results.drives_starve(array) {
         table.push_str(&format!("\n{}\n", starving_note(array)));
-    }
-    // Those of several are below their own table.
-    if workload_rows(results, array).is_empty() {
-        for note in missed_rates(results, array) {
-            table.push_str(&format!("\n{note}\n"));
-        }
     }
     let sentences = band_sentences(results, array);
     if !sentences.is_empty() {

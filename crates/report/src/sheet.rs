@@ -41,7 +41,7 @@ impl From<Vec<ValueMark>> for Overlay {
 }
 
 /// A lower plot than this shows nothing.
-const LEAST_PLOT_PX: i32 = 200;
+const LEAST_PLOT_PX: i32 = 240;
 /// The least height of a sheet that grows with its contents, pixels.
 const LEAST_SHEET_PX: u32 = 320;
 /// Room to the left and right of the words below the title.

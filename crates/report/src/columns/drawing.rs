@@ -79,7 +79,9 @@ impl Drawing {
         drop(around);
         let tables = tables.unwrap_or_default();
         match self.form {
-            TableForm::Plain | TableForm::Markdown => text,
+            TableForm::Plain => text,
+            // A footnote is no list.
+            TableForm::Markdown => text.replace("\n* ", "\n\\* "),
             TableForm::Csv => {
                 tables.iter().map(|table| csv_of(table)).collect::<Vec<_>>().join("\r\n")
             }

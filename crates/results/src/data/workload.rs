@@ -155,6 +155,16 @@ impl RateLimit {
         by_operations.or_else(|| Some([self.mib_per_s?, done(|of| of.mib)]))
     }
 
+    /// Returns what it counts: `IOPS of reads`.
+    pub(crate) fn unit_words(&self) -> String {
+        let unit = if self.iops.is_some() { "IOPS" } else { "MiB/s" };
+        match self.of {
+            LimitedOperations::All => unit.to_owned(),
+            LimitedOperations::Reads => format!("{unit} of reads"),
+            LimitedOperations::Writes => format!("{unit} of writes"),
+        }
+    }
+
     /// Returns the limit in words: `reads 500 IOPS`.
     #[must_use]
     pub fn words(&self) -> String {

@@ -388,3 +388,42 @@ fn a_warm_up_can_be_left_out() {
     };
     assert!(fills.text.contains("--set \"warm_up=40 min\" leaves them out"), "{}", fills.text);
 }
+
+/// Where IOPS go up and down, the last segment alone is a matter of chance.
+#[test]
+fn a_last_segment_that_is_not_typical_is_said_to_be() {
+    let text = |last: f64| {
+        let all = found("difference", move |results| {
+            give_costs(results);
+            results.arrays[0].segments.last_mut().unwrap().iops = last;
+        });
+        all[0].text.clone()
+    };
+    assert!(text(4200.0).contains("the last one alone is not typical"), "{}", text(4200.0));
+    assert!(!text(3507.0).contains("not typical"), "{}", text(3507.0));
+}
+
+#[test]
+fn published_segments_beside_a_warm_up_are_of_another_age() {
+    let with = |warm_up: bool, published: bool| {
+        found("warm_up_beside_published", move |results| {
+            let first = Box::new(results.arrays[0].segments[0].clone());
+            results.arrays[0].warm_up = warm_up.then_some(first);
+            if !published {
+                results.published.clear();
+            }
+        })
+    };
+    assert_eq!(with(true, true).len(), 1);
+    assert!(with(false, true).is_empty() && with(true, false).is_empty());
+}
+
+#[test]
+fn a_controller_and_spindles_that_are_as_busy_are_the_limit_alike() {
+    let all = found("limit", |results| {
+        let last = results.arrays[0].segments.last_mut().unwrap();
+        (last.utilization.controller, last.utilization.spindles) = (0.92, 0.93);
+        last.utilization.parity_spindles = None;
+    });
+    assert!(all[0].text.contains("are the limit alike (92 and 93 % busy)"), "{}", all[0].text);
+}

@@ -4,7 +4,7 @@ use crate::columns::{Columns, SegmentRow, declared, starving_note};
 use crate::html::block::Block;
 use crate::segments_table::segment_columns;
 use crate::volumes_table::{volume_columns, volume_rows};
-use crate::workloads_table::{missed_rates, workload_columns, workload_rows};
+use crate::workloads_table::{workload_columns, workload_rows};
 use strewn_results::{ArrayResults, Group, Results, Table};
 
 pub(super) fn segments(results: &Results) -> Vec<Block> {
@@ -15,7 +15,6 @@ pub(super) fn segments(results: &Results) -> Vec<Block> {
         let caption = format!("{name}: by workload");
         let rows = workload_rows(results, array);
         blocks.extend(workload_columns(&rows).block(caption, &rows));
-        blocks.extend(missed_rates(results, array).into_iter().map(Block::paragraph));
         let rows =
             SegmentRow::with_warm_up(results, array).filter(|row| row.segment.snapshots.is_some());
         let columns = Columns::new().all(declared!["segment"]).of_group(Group::Snapshots);

@@ -51,6 +51,11 @@ fn of_pair(results: &Results, one: &ArrayResults, other: &ArrayResults) -> Optio
             format!("{limit} of {idle} idle {}", signed(part.iops, 0))
         }
         Cause::FanOut => format!("commands for host reads {}", signed(part.iops, 0)),
+        Cause::ParityReads => format!("reads of old data and parity {}", signed(part.iops, 0)),
+        Cause::ServiceTime => {
+            let is = if part.iops > 0.0 { "shorter" } else { "longer" };
+            format!("{is} service of a command {}", signed(part.iops, 0))
+        }
         cause => format!("{} {}", cause.words(loss.limit), signed(part.iops, 0)),
     };
     let mut all: Vec<String> = parts.iter().map(words).collect();
@@ -62,7 +67,7 @@ fn of_pair(results: &Results, one: &ArrayResults, other: &ArrayResults) -> Optio
     });
     let text = format!(
         "{} delivers {} %{band} of the IOPS of {} in {}. Of the difference of {} IOPS, by how the time of the {limit} is \
-         spent: {}.{}{}",
+         spent: {}.{}{}{}",
         slow.name,
         fixed(100.0 * slower.iops / faster.iops, 1),
         fast.name,
@@ -73,6 +78,7 @@ fn of_pair(results: &Results, one: &ArrayResults, other: &ArrayResults) -> Optio
         signed(slower.iops - faster.iops, 0),
         all.join(", "),
         commands_of_both((slow, slower), (fast, faster)),
+        by_means(slow, fast, slower.iops / faster.iops).unwrap_or_default(),
         map_in_cache(results, (slow, slower), (fast, faster), &parts).unwrap_or_default()
     );
     let mut finding = Finding::of(&slow.name, "difference", Severity::Note, text)
@@ -93,6 +99,26 @@ fn ratio_band(one: &Segment, other: &Segment) -> Option<[f64; 2]> {
     let (one, other) = (one.band.as_ref()?.iops, other.band.as_ref()?.iops);
     let percent = |one: f64, other: f64| (other > 0.0).then(|| 100.0 * one / other);
     Some([percent(one.low, other.high)?, percent(one.high, other.low)?])
+}
+
+/// So many segments at the end say whether the last one is typical.
+const LAST_SEGMENTS: usize = 6;
+
+/// Returns what the ratio of two arrays is by the means of their last segments, if that of the last one alone is
+/// another: where IOPS go up and down, one segment is a matter of chance. Runs with phases have few of a kind.
+fn by_means(slow: &ArrayResults, fast: &ArrayResults, ratio: f64) -> Option<String> {
+    let mean = |array: &ArrayResults| {
+        let last = array.rated_segments().last_chunk::<LAST_SEGMENTS>()?;
+        let iops = last.iter().map(|segment| segment.iops).sum::<f64>();
+        array.phases.is_empty().then_some(iops / LAST_SEGMENTS as f64)
+    };
+    let by_means = mean(slow)? / mean(fast)?;
+    ((by_means / ratio - 1.0).abs() > LEAST_PERCENT / 100.0).then(|| {
+        format!(
+            " By the means of the last {LAST_SEGMENTS} segments it is {} %: the last one alone is not typical.",
+            fixed(100.0 * by_means, 1)
+        )
+    })
 }
 
 /// Returns how many commands both arrays take for an operation, and how long: the mechanism behind the parts.

@@ -1,5 +1,6 @@
 //! What limits each array.
 
+use super::rate::rates_are_met;
 use crate::analysis::busiest::{Busiest, busiest, busiest_spindles};
 use crate::analysis::like::like_pairs;
 use crate::data::array::ArrayResults;
@@ -10,6 +11,8 @@ use crate::data::segment::Segment;
 
 /// A component that is busy for less of the time limits nothing by itself.
 const BUSY: f64 = 0.9;
+/// Two components that are as busy within this are the limit alike.
+const ALIKE: f64 = 0.03;
 
 pub(super) fn find(results: &Results) -> Vec<Finding> {
     // What lies between hosts and arrays may be the limit, and has tables of its own.
@@ -28,6 +31,13 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
     let commands = fixed(last.commands_per_host_op(), 2);
     let name = &array.name;
     let text = match busiest(results, last) {
+        _ if controller.min(spindles) >= BUSY && (controller - spindles).abs() < ALIKE => format!(
+            "{name}: its controller and its spindles are the limit alike ({} and {} % busy), with {commands} commands an \
+             operation of {} ms each.",
+            busy(controller),
+            busy(spindles),
+            fixed(last.spindle_commands.mean_service_ms, 1)
+        ),
         Busiest::Controller if controller >= BUSY => format!(
             "{name}: its controller is the limit ({} % busy; spindles {} %), with {commands} spindle commands an \
              operation.",
@@ -42,6 +52,12 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
             fixed(last.spindle_commands.mean_service_ms, 1)
         ),
         Busiest::Log => return None,
+        _ if rates_are_met(results, array) => format!(
+            "{name}: nothing of it is the limit, controller and spindles are busy for {} and {} % of the time: hosts are \
+             held to their rates, and reach them.",
+            busy(controller),
+            busy(spindles)
+        ),
         _ if !is_loaded => format!(
             "{name}: neither controller nor spindles are the limit, busy for {} and {} % of the time: what hosts ask for at \
              a time is.",

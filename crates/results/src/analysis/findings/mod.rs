@@ -6,6 +6,7 @@ mod difference;
 mod goal;
 mod limit;
 mod littles_law;
+mod rate;
 mod refused;
 mod step;
 mod warm_up;
@@ -14,9 +15,10 @@ use crate::data::finding::Finding;
 use crate::data::results::Results;
 
 /// In the order in which a reader needs them.
-const FINDERS: [fn(&Results) -> Vec<Finding>; 8] = [
+const FINDERS: [fn(&Results) -> Vec<Finding>; 9] = [
     refused::find,
     goal::find,
+    rate::find,
     age::find,
     warm_up::find,
     limit::find,

@@ -31,9 +31,13 @@ fn snapshots(array: &ArrayResults) -> Option<Finding> {
             refused + taken
         ),
     };
-    let why = "with each of them, what volumes reserve could not be overwritten in full: it takes more room, thin \
-               volumes, or fewer snapshots kept";
-    let text = format!("{}: {what}. {}", array.name, sentence(why));
+    let remedy =
+        if taken == 0 { "or thin volumes" } else { "thin volumes, or fewer snapshots kept" };
+    let text = format!(
+        "{}: {what}. With each of them, what volumes reserve could not be overwritten in full: it takes more room, \
+         {remedy}.",
+        array.name
+    );
     let finding = Finding::of(&array.name, "snapshots_refused", Severity::Warning, text);
     Some(finding.with([("refused", refused as f64), ("taken", taken as f64)]))
 }
@@ -51,11 +55,4 @@ fn writes(array: &ArrayResults) -> Option<Finding> {
     );
     let finding = Finding::of(&array.name, "operations_refused", Severity::Warning, text);
     Some(finding.in_segment(first).with([("refused", all as f64)]))
-}
-
-fn sentence(words: &str) -> String {
-    let mut letters = words.chars();
-    letters
-        .next()
-        .map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }

@@ -13,7 +13,24 @@ const STEADY_PERCENT: f64 = 5.0;
 
 pub(super) fn find(results: &Results) -> Vec<Finding> {
     let arrays = results.arrays.iter().filter(|array| array.phases.is_empty());
-    arrays.filter_map(|array| of_array(results, array)).collect()
+    let warming = arrays.filter_map(|array| of_array(results, array));
+    warming.chain(beside_published(results)).collect()
+}
+
+/// Published segments are of a run that was measured from its start on.
+fn beside_published(results: &Results) -> Vec<Finding> {
+    let is_compared = |array: &&ArrayResults| {
+        array.warm_up.is_some() && results.published.iter().any(|one| one.array == array.name)
+    };
+    let finding = |array: &ArrayResults| {
+        let text = format!(
+            "{}: published segment 1 stands beside one that begins after a warm-up, when the array is older. Without \
+             warm_up they are of one age.",
+            array.name
+        );
+        Finding::of(&array.name, "warm_up_beside_published", Severity::Caution, text)
+    };
+    results.arrays.iter().filter(is_compared).map(finding).collect()
 }
 
 fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
