@@ -9,7 +9,6 @@ mod direction;
 pub mod memory;
 #[cfg(feature = "nearest")]
 mod nearest;
-pub mod nearest_command;
 mod overlap;
 #[cfg(feature = "rng")]
 mod rng;

@@ -27,8 +27,8 @@
 //! assert_eq!(sum, 0);
 //! ```
 //!
-//! The unsafe code here is an instruction of the processor, and a function of the C library (`madvise`). Each takes an
-//! address; neither reads, writes or unmaps anything there.
+//! The only unsafe code of this crate is here: an instruction of the processor, and a function of the C library
+//! (`madvise`). Each takes an address; neither reads, writes or unmaps anything there.
 #![allow(unsafe_code)]
 
 use std::error::Error;

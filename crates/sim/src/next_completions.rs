@@ -20,9 +20,9 @@
 /// ```
 #[derive(Debug)]
 pub struct NextCompletions {
-    /// Node 1 is the root, the children of node `n` are `2n` and `2n + 1`, and the leaves are the upper half. Each node
-    /// has the least entry below it: a completion time in nanoseconds, and in the lowest `spindle_bits` bits its
-    /// spindle; `u64::MAX` if all are idle.
+    /// Node 1 is the root, the children of node `n` are `2n` and `2n + 1`, and the leaves are the upper half, whether
+    /// or not there are a power of two of them. Each node has the least entry below it: a completion time in
+    /// nanoseconds, and in the lowest `spindle_bits` bits its spindle; `u64::MAX` if all are idle.
     entries: Vec<u64>,
     spindle_bits: u32,
 }
@@ -30,9 +30,8 @@ pub struct NextCompletions {
 impl NextCompletions {
     /// Creates a tournament of `spindles` idle spindles.
     pub fn new(spindles: usize) -> Self {
-        // As many leaves as that, so that all are equally far from the root: the processor foresees how far.
-        let leaves = spindles.next_power_of_two();
-        Self { entries: vec![u64::MAX; 2 * leaves], spindle_bits: leaves.trailing_zeros() }
+        let spindle_bits = spindles.next_power_of_two().trailing_zeros();
+        Self { entries: vec![u64::MAX; 2 * spindles.max(1)], spindle_bits }
     }
 
     /// Returns when the first spindle completes; `u64::MAX` if all are idle.

@@ -6,7 +6,6 @@
 
 use std::ops::Range;
 
-use strewn_base::nearest_command;
 use strewn_base::state::SavedValue;
 
 use crate::profile::Profile;
@@ -24,24 +23,12 @@ const RECIPROCAL_BITS: u32 = 40;
 pub struct Track(u32);
 
 impl Track {
-    const HEAD_BITS: u32 = nearest_command::HEAD_BITS;
+    const HEAD_BITS: u32 = 8;
 
     /// The track of `head` on `cylinder`; a cylinder has 24 bits, a head 8.
     #[inline]
     pub const fn new(cylinder: u32, head: u32) -> Self {
         Self(cylinder << Self::HEAD_BITS | head)
-    }
-
-    /// Cylinder and head in one number.
-    #[inline]
-    pub(crate) const fn bits(self) -> u32 {
-        self.0
-    }
-
-    /// The track of this number.
-    #[inline]
-    pub(crate) const fn of_bits(bits: u32) -> Self {
-        Self(bits)
     }
 
     /// Cylinder, counted from the outermost.
@@ -140,8 +127,6 @@ pub(crate) struct Geometry {
     spans: Vec<Span>,
     /// By address `>> INDEX_SHIFT`: the span that holds the first sector of the entry.
     index: Vec<u32>,
-    /// Where the span behind each begins, and beyond any address behind the last.
-    ends: Vec<u64>,
     capacity_sectors: u64,
 }
 
@@ -170,10 +155,7 @@ impl Geometry {
                 span as u32
             })
             .collect();
-        let beyond = std::iter::repeat(u64::MAX);
-        let ends = spans.iter().skip(1).map(|span| span.first_lba).chain(beyond.take(2));
-        let ends = ends.collect();
-        Self { spans, index, ends, capacity_sectors }
+        Self { spans, index, capacity_sectors }
     }
 
     pub(crate) fn capacity_sectors(&self) -> u64 {
@@ -184,10 +166,7 @@ impl Geometry {
     fn span_number(&self, lba: u64) -> usize {
         debug_assert!(lba < self.capacity_sectors);
         let mut number = self.index[(lba >> INDEX_SHIFT) as usize] as usize;
-        // Two steps each time, where most need none or one: no processor foresees how many an address needs.
-        number += usize::from(self.ends[number] <= lba);
-        number += usize::from(self.ends[number] <= lba);
-        while self.ends[number] <= lba {
+        while self.spans[number + 1].first_lba <= lba {
             number += 1;
         }
         number

@@ -300,12 +300,6 @@ impl Drive {
         select_unpredictable(from == to, 0, ticks)
     }
 
-    /// Ticks to move the heads, by cylinders crossed; the first entry is a head switch.
-    #[inline]
-    pub(crate) fn seek_table(&self) -> &[u32] {
-        &self.seek_ticks
-    }
-
     /// Ticks before the arm moves after a command in direction `before`, for both directions of the next: index with
     /// `Direction as usize`.
     #[inline]

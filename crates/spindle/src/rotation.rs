@@ -30,12 +30,6 @@ impl Angle {
         Self(fraction >> (32 - ANGLE_BITS))
     }
 
-    /// The angle of this many ticks, less than [`TICKS_PER_REVOLUTION`].
-    #[inline]
-    pub(crate) const fn of_ticks(ticks: u32) -> Self {
-        Self(ticks)
-    }
-
     /// Ticks past zero, less than [`TICKS_PER_REVOLUTION`].
     #[inline]
     pub const fn ticks(self) -> u32 {
