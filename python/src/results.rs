@@ -97,7 +97,7 @@ impl Results {
             return Ok(None);
         };
         let theme = if dark { Theme::Dark } else { Theme::Light };
-        let style = ChartStyle { size: ChartSize { width_px, height_px }, theme };
+        let style = ChartStyle::filling(ChartSize { width_px, height_px }, theme);
         match chart.draw(&self.results, self.map.as_ref(), style) {
             Err(ChartError::NothingToDraw) => Ok(None),
             drawn => drawn.map_err(failed),
