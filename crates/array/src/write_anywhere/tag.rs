@@ -27,6 +27,17 @@ pub(super) enum Owner {
     Relocation,
 }
 
+impl Owner {
+    /// Whether it waits for blocks of the file or of metadata, which are recovered if they are lost or bad.
+    #[inline]
+    pub(super) fn waits_for_blocks(self) -> bool {
+        matches!(
+            self,
+            Self::HostOperation | Self::ConsistencyPointRead | Self::ReadAhead | Self::Relocation
+        )
+    }
+}
+
 const SLOT_BITS: u32 = 19;
 /// The part of a number that a slot has room for.
 pub(super) const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
@@ -41,7 +52,7 @@ pub(super) struct TagFields {
     pub(super) first_key: u32,
     /// Below 2^8.
     pub(super) blocks: u32,
-    /// For a read for hosts: the parity of the epoch it was sent in. See [`Reads`](super::reads::Reads).
+    /// For a read for hosts: the parity of the epoch it was sent in. See [`ReadEpochs`](super::memory::epochs::ReadEpochs).
     pub(super) epoch_parity: bool,
 }
 
