@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
 use strewn_base::Direction;
+use strewn_volume::Region;
 
 use crate::counters::Counters;
 use crate::driver::{Acknowledge, Driver, SpindleCommand, Work};
@@ -65,6 +66,24 @@ pub(super) enum Next<P> {
     SetTimer,
     /// The processor turns to another kind of work.
     TurnTo(Work),
+}
+
+/// What the background wants of a consistency point that begins.
+pub(super) struct Requested {
+    /// Metadata blocks that are to get new places, so that areas get empty.
+    pub(super) metadata: Vec<u32>,
+    /// Whether areas are being emptied.
+    pub(super) empties_areas: bool,
+    /// Regions whose delayed frees are due.
+    pub(super) regions: Vec<Region>,
+}
+
+/// What a consistency point that has begun took.
+pub(super) struct Taken {
+    /// Blocks of data.
+    pub(super) data_blocks: u64,
+    /// Those of them that are only relocated.
+    pub(super) relocated: u64,
 }
 
 /// Which attempt to log a write this is.

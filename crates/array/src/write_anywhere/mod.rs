@@ -61,17 +61,18 @@ pub use background::BackgroundWork;
 pub use background::map_scan::BackgroundScan;
 pub use background::relocation::{ReallocationScan, RelocationConfig};
 pub use space::PlacedGroup;
+pub use space::address::{BlockAddress, POINTERS};
 pub use space::config::{CacheStart, OtherData, VolumeConfig, WriteAnywhereConfig};
 pub use space::history::{DeadBlock, History};
-pub use space::keys::{BlockAddress, BlockKeys, POINTERS};
+pub use space::keys::BlockKeys;
 pub use space::metadata;
 pub use space::pending::CatalogBlocks;
 pub use space::reconfigure::{Reconfiguration, ReconfigurationError};
-pub use space::restore::RestoreError;
+pub use space::restore_error::RestoreError;
 pub use space::view::View;
 
 use background::Background;
-use consistency_point::{ConsistencyPoints, Requested};
+use consistency_point::ConsistencyPoints;
 use context::{Context, LogAttempt, Next};
 use host::Host;
 use memory::Memory;
@@ -282,11 +283,8 @@ impl<P: Payload> WriteAnywhere<P> {
         }
         self.consistency_points.due_ns = now_ns + self.space.config.consistency_point_interval_ns;
         self.set_timer(now_ns, driver);
-        let (background, regions) = (&mut self.background, self.space.volumes.regions());
-        let requested = |space: &Space| Requested {
-            metadata: background.metadata_to_clean(space),
-            regions: background.regions_due(now_ns, regions),
-        };
+        let background = &mut self.background;
+        let requested = |space: &Space| background.requests(now_ns, space);
         let cx = context!(self, now_ns, driver);
         if let Some(taken) = self.consistency_points.begin(requested, cx) {
             self.background.on_consistency_point(&taken);

@@ -52,7 +52,7 @@ pub(super) struct TagFields {
     pub(super) first_key: u32,
     /// Below 2^8.
     pub(super) blocks: u32,
-    /// For a read for hosts: the parity of the epoch it was sent in. See [`ReadEpochs`](super::memory::epochs::ReadEpochs).
+    /// For a read for hosts: the parity of the epoch it was sent in, as `memory::epochs` counts them.
     pub(super) epoch_parity: bool,
 }
 

@@ -4,14 +4,11 @@ pub(super) mod map_scan;
 mod reclamation;
 pub(super) mod relocation;
 
-use strewn_volume::Region;
-
 use crate::driver::Driver;
 use crate::payload::Payload;
 use crate::scan_progress::ScanProgress;
 
-use super::consistency_point::Taken;
-use super::context::{Context, Next};
+use super::context::{Context, Next, Requested, Taken};
 use super::space::Space;
 use super::tag::TagFields;
 use map_scan::{BackgroundScan, MapScan};
@@ -88,15 +85,20 @@ impl Background {
         }
     }
 
-    /// The regions whose delayed frees a consistency point that begins reclaims.
-    #[inline]
-    pub(super) fn regions_due(&mut self, now_ns: u64, regions: u32) -> Vec<Region> {
-        self.reclamation.as_mut().map(|one| one.due(now_ns, regions)).unwrap_or_default()
-    }
-
-    /// The metadata blocks that a consistency point that begins moves. Also counts them.
-    pub(super) fn metadata_to_clean(&mut self, space: &Space) -> Vec<u32> {
-        self.relocation.as_mut().map(|one| one.metadata_to_clean(space)).unwrap_or_default()
+    /// What is wanted of a consistency point that begins.
+    pub(super) fn requests(&mut self, now_ns: u64, space: &Space) -> Requested {
+        let (reclamation, relocation) = (&mut self.reclamation, &mut self.relocation);
+        Requested {
+            metadata: relocation
+                .as_mut()
+                .map(|relocation| relocation.metadata_to_clean(space))
+                .unwrap_or_default(),
+            empties_areas: relocation.as_ref().is_some_and(|one| one.empties_areas()),
+            regions: reclamation
+                .as_mut()
+                .map(|scan| scan.due(now_ns, space.volumes.regions()))
+                .unwrap_or_default(),
+        }
     }
 
     /// A consistency point has begun.

@@ -12,13 +12,12 @@ use strewn_alloc::{GroupIndex, Tetris};
 use strewn_base::ROW_STRIPES;
 use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
-use strewn_volume::Region;
 
 use crate::driver::{Acknowledge, Driver, Work};
 use crate::payload::Payload;
 use crate::slots::Slots;
 
-use super::context::{Context, LogAttempt, Next};
+use super::context::{Context, LogAttempt, Next, Requested, Taken};
 use super::memory::prefetch::BLOCKS_AHEAD;
 use super::space::Space;
 use super::tag::{Owner, TagFields};
@@ -58,22 +57,6 @@ struct ConsistencyPoint<P> {
     /// Blocks that it frees and that the processor has not been charged for.
     frees_to_charge: u64,
     began_ns: u64,
-}
-
-/// What the background wants of a consistency point that begins.
-pub(super) struct Requested {
-    /// Metadata blocks that are to get new places, so that areas get empty.
-    pub(super) metadata: Vec<u32>,
-    /// Regions whose delayed frees are due.
-    pub(super) regions: Vec<Region>,
-}
-
-/// What a consistency point that has begun took.
-pub(super) struct Taken {
-    /// Blocks of data.
-    pub(super) data_blocks: u64,
-    /// Those of them that are only relocated.
-    pub(super) relocated: u64,
 }
 
 impl<P: Payload> ConsistencyPoint<P> {

@@ -10,12 +10,21 @@ use crate::counters::Counters;
 use crate::driver::Driver;
 use crate::payload::Payload;
 
-use super::super::context::Context;
+use super::super::context::{Context, Requested};
 use super::super::memory::prefetch::BLOCKS_AHEAD;
 use super::super::space::keys::CONTAINER_BLOCKS_PER_REGION;
 use super::super::space::snapshots::LeftPlace;
 use super::super::space::{NoRoom, Placed, Space};
-use super::{ConsistencyPoint, Requested};
+use super::ConsistencyPoint;
+
+/// What places a consistency point's blocks, and what changes by it.
+struct Placing<'s> {
+    space: &'s mut Space,
+    /// The metadata that is to be placed too.
+    changed: MetadataSet,
+    /// Whether areas are being emptied, and so are withheld.
+    empties_areas: bool,
+}
 
 impl<P: Payload> ConsistencyPoint<P> {
     /// Places the data in file order, then all metadata that changes with them, which changes more metadata. Each block
@@ -26,35 +35,38 @@ impl<P: Payload> ConsistencyPoint<P> {
         requested: Requested,
         cx: &mut Context<'_, P, impl Driver<P>>,
     ) -> Result<(), NoRoom> {
-        let space = &mut *cx.space;
-        let keys = space.keys.indirect().start..space.keys.end();
-        let mut changed = MetadataSet::new(keys.clone());
+        let keys = cx.space.keys.indirect().start..cx.space.keys.end();
+        let mut to = Placing {
+            changed: MetadataSet::new(keys.clone()),
+            empties_areas: requested.empties_areas,
+            space: &mut *cx.space,
+        };
         // A random workload adds a quarter of metadata. A poor guess costs a shallow tetris.
-        space.aggregate.begin(self.data.len() as u64 * 5 / 4)?;
+        to.space.aggregate.begin(self.data.len() as u64 * 5 / 4)?;
         for index in 0..self.data.len() {
             let key = self.data[index];
-            prefetch_place_ahead(space, &self.data, index);
-            changed.insert(space.keys.indirect_of(key));
-            self.place(key, space, &mut changed)?;
+            prefetch_place_ahead(to.space, &self.data, index);
+            to.changed.insert(to.space.keys.indirect_of(key));
+            self.place(key, &mut to)?;
         }
         for index in 0..self.unmapped.len() {
             let key = self.unmapped[index];
-            changed.insert(space.keys.indirect_of(key));
-            self.unplace(key, space, &mut changed);
+            to.changed.insert(to.space.keys.indirect_of(key));
+            self.unplace(key, &mut to);
         }
-        self.free_more(requested, &mut changed, space, cx.counters);
+        self.free_more(requested, &mut to, cx.counters);
         let mut placed = MetadataSet::new(keys);
-        while let Some(key) = changed.take_first() {
-            if let Some(next) = changed.first_from(key) {
-                cx.memory.prefetch_metadata(space, next);
+        while let Some(key) = to.changed.take_first() {
+            if let Some(next) = to.changed.first_from(key) {
+                cx.memory.prefetch_metadata(to.space, next);
             }
             if !placed.insert(key) {
                 continue;
             }
-            if let Some(parent) = space.keys.parent_of(key) {
-                changed.insert(parent);
+            if let Some(parent) = to.space.keys.parent_of(key) {
+                to.changed.insert(parent);
             }
-            let before = self.place(key, space, &mut changed)?;
+            let before = self.place(key, &mut to)?;
             self.metadata.push(key);
             if !cx.memory.cache.touch(key) {
                 let evicted = cx.memory.cache.insert(key);
@@ -64,141 +76,114 @@ impl<P: Payload> ConsistencyPoint<P> {
             // Until it is written, it exists only in memory.
             cx.memory.cache.hold(key);
         }
-        space.aggregate.finish();
-        self.tetrises.extend(std::iter::from_fn(|| space.aggregate.next_tetris()));
+        let aggregate = &mut to.space.aggregate;
+        aggregate.finish();
+        self.tetrises.extend(std::iter::from_fn(|| aggregate.next_tetris()));
         Ok(())
     }
 
     /// Frees what no write of a host frees: blocks of deleted snapshots, delayed frees, what has been abandoned. Adds
     /// the metadata that is to be written although no block below it moves.
-    fn free_more(
-        &mut self,
-        requested: Requested,
-        changed: &mut MetadataSet,
-        space: &mut Space,
-        counters: &mut Counters,
-    ) {
-        let (free, unheld) = space.continue_deletions(self.data.len() as u64);
+    fn free_more(&mut self, requested: Requested, to: &mut Placing<'_>, counters: &mut Counters) {
+        let (free, unheld) = to.space.continue_deletions(self.data.len() as u64);
         counters.snapshot_blocks_freed += unheld;
         for vbn in free {
-            self.free(vbn, space, changed);
+            self.free(vbn, to);
         }
-        let delayed = space.delayed_frees_allowed();
-        while let Some((region, blocks)) = space.volumes.reclaim(delayed) {
-            self.free_region(region, blocks, space, changed);
+        let delayed = to.space.delayed_frees_allowed();
+        while let Some((region, blocks)) = to.space.volumes.reclaim(delayed) {
+            self.free_region(region, blocks, to);
         }
         for region in requested.regions {
-            let blocks = space.volumes.reclaim_region(region);
+            let blocks = to.space.volumes.reclaim_region(region);
             if !blocks.is_empty() {
                 counters.paced_regions += 1;
-                self.free_region(region, blocks, space, changed);
+                self.free_region(region, blocks, to);
             }
         }
         counters.cleaning_blocks += requested.metadata.len() as u64;
-        for key in requested.metadata {
-            changed.insert(key);
+        let pending = &mut to.space.pending;
+        pending.has_changed = false;
+        for key in requested.metadata.into_iter().chain(pending.stale.drain(..)) {
+            to.changed.insert(key);
         }
-        space.pending.has_changed = false;
-        for key in space.pending.stale.drain(..) {
-            changed.insert(key);
+        for vbn in std::mem::take(&mut to.space.pending.abandoned) {
+            self.free(vbn, to);
         }
-        for vbn in std::mem::take(&mut space.pending.abandoned) {
-            self.free(vbn, space, changed);
-        }
-        for volume in space.snapshots_being_taken() {
-            changed.insert(space.keys.inode_of(*volume));
+        for volume in to.space.snapshots_being_taken() {
+            to.changed.insert(to.space.keys.inode_of(*volume));
         }
     }
 
     /// Frees `blocks`, whose numbers lie in `region`.
-    fn free_region(
-        &mut self,
-        region: Region,
-        blocks: Vec<Vbn>,
-        space: &mut Space,
-        changed: &mut MetadataSet,
-    ) {
-        let first = space.keys.container_of(region, 0);
+    fn free_region(&mut self, region: Region, blocks: Vec<Vbn>, to: &mut Placing<'_>) {
+        let first = to.space.keys.container_of(region, 0);
         for key in first..first + CONTAINER_BLOCKS_PER_REGION {
-            changed.insert(key);
+            to.changed.insert(key);
         }
         for vbn in blocks {
-            self.free(vbn, space, changed);
+            self.free(vbn, to);
         }
     }
 
     /// Places one block and collects the metadata that changes. Returns where the block was before.
     #[inline(always)]
-    fn place(
-        &mut self,
-        key: u32,
-        space: &mut Space,
-        changed: &mut MetadataSet,
-    ) -> Result<Option<Vbn>, NoRoom> {
-        space.remember_location(key);
-        let Placed { vbn, before, number } = space.place(key)?;
-        changed.insert_as_before(0, space.keys.aggregate_bitmap_of(vbn));
+    fn place(&mut self, key: u32, to: &mut Placing<'_>) -> Result<Option<Vbn>, NoRoom> {
+        if P::CARRIES_DATA {
+            to.space.remember_location(key);
+        }
+        let Placed { vbn, before, number } = to.space.place(key)?;
+        let (keys, changed) = (&to.space.keys, &mut to.changed);
+        changed.insert_as_before(0, keys.aggregate_bitmap_of(vbn));
         match number {
             Some(number) => {
-                changed.insert_as_before(1, space.keys.volume_bitmap_of(number.region));
-                changed
-                    .insert_as_before(2, space.keys.container_of(number.region, number.position));
+                changed.insert_as_before(1, keys.volume_bitmap_of(number.region));
+                changed.insert_as_before(2, keys.container_of(number.region, number.position));
                 let before = before.map(|before| (number.before, before));
-                self.leave(key, before, space, changed);
+                self.leave(key, before, to);
             }
             None => match before {
-                Some(before) => self.free(before, space, changed),
-                None => space.record_first_placement(key),
+                Some(before) => self.free(before, to),
+                None => to.space.record_first_placement(key),
             },
         }
         Ok(before)
     }
 
     /// Removes the place of an unmapped block of the file, and collects the metadata that changes.
-    fn unplace(&mut self, key: u32, space: &mut Space, changed: &mut MetadataSet) {
-        space.remember_location(key);
-        if let Some(before) = space.map.remove(key) {
-            let region = space.regions[key as usize];
-            self.leave(key, Some((region, before)), space, changed);
+    fn unplace(&mut self, key: u32, to: &mut Placing<'_>) {
+        if P::CARRIES_DATA {
+            to.space.remember_location(key);
+        }
+        if let Some(before) = to.space.map.remove(key) {
+            let region = to.space.regions[key as usize];
+            self.leave(key, Some((region, before)), to);
         }
     }
 
     /// Block `key` of the volume has left its old place, if it had one. The free of that place is delayed, unless
     /// snapshots hold it.
     #[inline(always)]
-    fn leave(
-        &mut self,
-        key: u32,
-        before: Option<(Region, Vbn)>,
-        space: &mut Space,
-        changed: &mut MetadataSet,
-    ) {
-        if space.snapshots.is_some() {
-            return self.leave_to_snapshots(key, before, space, changed);
+    fn leave(&mut self, key: u32, before: Option<(Region, Vbn)>, to: &mut Placing<'_>) {
+        if to.space.snapshots.is_some() {
+            return self.leave_to_snapshots(key, before, to);
         }
         let Some((region, before)) = before else { return };
-        changed.insert(space.keys.volume_bitmap_of(region));
-        if space.aggregate.is_withheld(before) {
-            return self.free_at_once(region, before, space, changed);
+        to.changed.insert(to.space.keys.volume_bitmap_of(region));
+        if to.empties_areas && to.space.aggregate.is_withheld(before) {
+            return self.free_at_once(region, before, to);
         }
-        space.volumes.hold_back(region, before);
+        to.space.volumes.hold_back(region, before);
     }
 
-    /// Frees a block of an area that is being emptied, and so is withheld: a delay would keep the area from getting
-    /// empty. The map that has its number is not known, since the array does not keep numbers within a region; one of
-    /// the region's is written.
+    /// Frees a block of an area that is being emptied: a delay would keep the area from getting empty. The map that has
+    /// its number is not known, since the array does not keep numbers within a region; one of the region's is written.
     #[inline(never)]
-    fn free_at_once(
-        &mut self,
-        region: Region,
-        before: Vbn,
-        space: &mut Space,
-        changed: &mut MetadataSet,
-    ) {
+    fn free_at_once(&mut self, region: Region, before: Vbn, to: &mut Placing<'_>) {
         let within = (before.0 % u64::from(CONTAINER_BLOCKS_PER_REGION)) as u32;
-        changed.insert(space.keys.container_of(region, 0) + within);
-        space.volumes.release(region);
-        self.free(before, space, changed);
+        to.changed.insert(to.space.keys.container_of(region, 0) + within);
+        to.space.volumes.release(region);
+        self.free(before, to);
     }
 
     /// The same in an array that has, or had, snapshots.
@@ -207,27 +192,26 @@ impl<P: Payload> ConsistencyPoint<P> {
         &mut self,
         key: u32,
         before: Option<(Region, Vbn)>,
-        space: &mut Space,
-        changed: &mut MetadataSet,
+        to: &mut Placing<'_>,
     ) {
-        let left = space.record_replacement(key, before);
+        let left = to.space.record_replacement(key, before);
         let Some((region, before)) = before else { return };
-        changed.insert(space.keys.volume_bitmap_of(region));
+        to.changed.insert(to.space.keys.volume_bitmap_of(region));
         match left {
-            LeftPlace::Free if space.aggregate.is_withheld(before) => {
-                self.free_at_once(region, before, space, changed);
+            LeftPlace::Free if to.empties_areas && to.space.aggregate.is_withheld(before) => {
+                self.free_at_once(region, before, to);
             }
-            LeftPlace::Free => space.volumes.hold_back(region, before),
-            LeftPlace::Held if !space.is_durable() => {}
+            LeftPlace::Free => to.space.volumes.hold_back(region, before),
+            LeftPlace::Held if !to.space.is_durable() => {}
             // Its number is free, its place is not.
-            LeftPlace::Held | LeftPlace::Borrowed => space.volumes.release(region),
+            LeftPlace::Held | LeftPlace::Borrowed => to.space.volumes.release(region),
         }
     }
 
     /// Frees a block of the aggregate with the commit.
-    fn free(&mut self, vbn: Vbn, space: &mut Space, changed: &mut MetadataSet) {
-        changed.insert(space.keys.aggregate_bitmap_of(vbn));
-        space.aggregate.free_at_commit(vbn).expect("a block that the map named is in use");
+    fn free(&mut self, vbn: Vbn, to: &mut Placing<'_>) {
+        to.changed.insert(to.space.keys.aggregate_bitmap_of(vbn));
+        to.space.aggregate.free_at_commit(vbn).expect("a block that the map named is in use");
         self.frees_to_charge += 1;
         if P::CARRIES_DATA {
             self.freed.push(vbn);

@@ -4,10 +4,9 @@
 //! does not protect it, so a stream passes through the unprotected part of the cache. Blocks that are on their way are
 //! known too, and an operation that needs one waits for it.
 //!
-//! A read of this kind counts among those that a consistency point waits for ([`ReadEpochs`](super::super::memory::epochs::ReadEpochs)), so a
-//! late one brings nothing back that has been replaced. It is recovered like an operation's if its blocks are lost or
-//! bad. If they cannot be had, the operations that wait for them read what they need themselves, and fail on their own
-//! account.
+//! A read of this kind counts among those that a consistency point waits for (`memory::epochs`), so a late one brings
+//! nothing back that has been replaced. It is recovered like an operation's if its blocks are lost or bad. If they
+//! cannot be had, the operations that wait for them read what they need themselves, and fail on their own account.
 
 use std::ops::Range;
 
@@ -218,8 +217,8 @@ impl<P: Payload> Host<P> {
     }
 }
 
-/// Puts blocks into the cache that have been read ahead, but for those that are there by now, which are newer, and those
-/// that were unmapped meanwhile.
+/// Puts blocks into the cache that have been read ahead, but for those that are there by now, which are newer, and
+/// those that were unmapped meanwhile.
 fn fill_ahead<P: Payload>(keys: &Range<u32>, payload: &P, cx: &mut Context<'_, P, impl Driver<P>>) {
     let is_data = keys.start < cx.space.keys.data().end;
     for key in keys.clone() {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use strewn_raid::Vbn;
+
 use crate::driver::Driver;
 use crate::payload::Payload;
 use crate::units::BLOCK_BYTES;
@@ -82,13 +84,20 @@ impl<P: Payload> Host<P> {
         memory: &Memory<P>,
     ) -> Option<Run> {
         let vbn = space.map.get(block).filter(|_| !memory.dirty.is_unmapped(block))?;
-        let goes_on = |next, behind| {
-            space.map.get(next) == Some(behind)
-                && !memory.cache.contains(next)
-                && !self.is_on_its_way(next)
-                && !memory.dirty.is_unmapped(next)
-        };
-        Some(space.longest_run(vbn, block..end, goes_on))
+        // As in `Space::longest_run`, whose closure would not be inlined here.
+        let (mut run, most) = space.first_of_run(vbn, end - block);
+        while run.blocks < most {
+            let (next, behind) = (block + run.blocks, Vbn(vbn.0 + u64::from(run.blocks)));
+            if space.map.get(next) != Some(behind)
+                || memory.cache.contains(next)
+                || self.is_on_its_way(next)
+                || memory.dirty.is_unmapped(next)
+            {
+                break;
+            }
+            run.blocks += 1;
+        }
+        Some(run)
     }
 
     #[inline(always)]

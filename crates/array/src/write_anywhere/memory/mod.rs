@@ -1,5 +1,5 @@
-//! What is in memory: the buffer cache, the contents of its blocks, which of them are dirty, and the reads in flight that
-//! may still bring old ones.
+//! What is in memory: the buffer cache, the contents of its blocks, which of them are dirty, and the reads in flight
+//! that may still bring old ones.
 
 pub(super) mod dirty_blocks;
 pub(super) mod epochs;

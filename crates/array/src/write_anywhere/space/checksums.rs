@@ -1,5 +1,5 @@
-//! What an array with bytes knows of each block: its checksum, and what lies, or last lay, at each VBN. So each read can
-//! be checked, and each computed block.
+//! What an array with bytes knows of each block: its checksum, and what lies, or last lay, at each VBN. So each read
+//! can be checked, and each computed block.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -68,8 +68,7 @@ pub struct VolumeConfig {
     pub reservation_blocks: Option<u64>,
     /// Whether it was made from a snapshot of another volume, and shares blocks with it.
     pub is_clone: bool,
-    /// For each LUN, the number of blocks that [`WriteAnywhere::new`](super::super::WriteAnywhere::new) lays out, counted from
-    /// its first; empty if it lays out all.
+    /// For each LUN, the number of blocks that a new array lays out, counted from its first; empty if it lays out all.
     pub laid_out: Vec<u32>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::keys::BlockAddress;
+use super::address::BlockAddress;
 use super::metadata::Pointer;
 
 /// The images of a volume, told one after another from the oldest snapshot to the active one, as far as each differs

@@ -1,10 +1,8 @@
 //! Keys: one number for every block of an aggregate and its volumes.
 
-use std::fmt;
 use std::ops::Range;
 
 use strewn_alloc::REGION_BLOCKS;
-use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 use strewn_volume::{Region, VolumeId};
 
@@ -12,11 +10,10 @@ use crate::lun_id::LunId;
 use crate::payload::BlockContents;
 use crate::root::CATALOG_BLOCKS;
 
+use super::address::{BlockAddress, POINTERS};
 use super::metadata::{self, Pointer};
-use super::restore::RestoreError;
+use super::restore_error::RestoreError;
 
-/// Pointers in an indirect block: 8 bytes each, less a header.
-pub const POINTERS: u32 = 510;
 /// Entries in a block of the container map: 4 bytes each.
 const CONTAINER_ENTRIES: u64 = 1_024;
 /// Container-map blocks that describe one region.
@@ -49,60 +46,6 @@ pub struct BlockKeys {
     directory: Vec<u32>,
     /// Empty without a directory.
     catalog: Range<u32>,
-}
-
-/// A block of a volume, named so that the name lasts: keys are given anew when LUNs come or go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, SavedValue)]
-pub struct BlockAddress {
-    /// The number of a LUN's file; [`METADATA`](Self::METADATA) for a block of no LUN.
-    pub file: u32,
-    /// 0 for data, then the levels of indirect blocks.
-    pub level: u8,
-    /// The block's number in its level.
-    pub index: u32,
-}
-
-impl BlockAddress {
-    /// The file of blocks that belong to no LUN.
-    pub const METADATA: u32 = 0;
-
-    /// The level of inodes, in this file. Those of the directory are above.
-    const INODES: u8 = 15;
-
-    /// The contents of the block, as its checksum entry records them; the number of a metadata block is not told.
-    #[must_use]
-    pub fn holds(self) -> BlockContents {
-        match self.level {
-            0 => BlockContents::Lun { file: self.file, block: self.index.into() },
-            _ => BlockContents::Metadata(0),
-        }
-    }
-
-    /// The inode of a volume.
-    #[must_use]
-    pub fn inode() -> Self {
-        Self { file: Self::METADATA, level: Self::INODES, index: 0 }
-    }
-
-    /// A block of the directory.
-    fn of_directory(level: usize, index: u32) -> Self {
-        Self { file: Self::METADATA, level: Self::INODES + 1 + level as u8, index }
-    }
-
-    /// The blocks that an indirect block can point to.
-    pub(crate) fn children(self) -> impl Iterator<Item = Self> {
-        let below = (self.file != Self::METADATA).then(|| self.level.checked_sub(1)).flatten();
-        let first = self.index.saturating_mul(POINTERS);
-        below.into_iter().flat_map(move |level| {
-            (first..first.saturating_add(POINTERS)).map(move |index| Self { level, index, ..self })
-        })
-    }
-}
-
-impl fmt::Display for BlockAddress {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}:{}", self.file, self.level, self.index)
-    }
 }
 
 /// The keys of a LUN's blocks.

@@ -9,8 +9,8 @@ use strewn_base::BLOCK_BYTES;
 use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
-use super::keys::BlockAddress;
-use super::restore::RestoreError;
+use super::address::BlockAddress;
+use super::restore_error::RestoreError;
 
 /// The first four bytes of a pointer block.
 const POINTERS_MAGIC: [u8; 4] = *b"STP2";

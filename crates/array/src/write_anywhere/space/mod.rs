@@ -2,6 +2,7 @@
 //!
 //! Nothing here knows of operations, consistency points or recoveries. They ask for places and give them back.
 
+pub(super) mod address;
 pub(super) mod checksums;
 pub(super) mod config;
 mod groups;
@@ -15,7 +16,8 @@ mod metadata_blocks;
 pub(super) mod pending;
 pub(super) mod reconfigure;
 mod reservations;
-pub(super) mod restore;
+mod restore;
+pub(super) mod restore_error;
 mod room;
 mod run;
 pub(super) mod snapshots;

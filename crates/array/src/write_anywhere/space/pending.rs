@@ -1,5 +1,5 @@
-//! What the next consistency point writes or frees although no host has written it: metadata that is out of date, blocks
-//! that nothing uses any more, another catalog.
+//! What the next consistency point writes or frees although no host has written it: metadata that is out of date,
+//! blocks that nothing uses any more, another catalog.
 
 use strewn_raid::Vbn;
 

@@ -14,7 +14,7 @@ use super::config::{VolumeConfig, WriteAnywhereConfig};
 use super::metadata::Pointer;
 use super::pending::Pending;
 use super::reservations::Owned;
-use super::restore::RestoreError;
+use super::restore_error::RestoreError;
 use super::snapshots::{LeftPlace, Snapshots};
 use super::view::View;
 

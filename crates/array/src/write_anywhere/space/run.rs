@@ -60,11 +60,7 @@ impl Space {
         blocks: Range<u32>,
         goes_on: impl Fn(u32, Vbn) -> bool,
     ) -> Run {
-        let mut run = self.run_at(vbn);
-        // The next VBN after a spindle's last block is on the next spindle.
-        let on_spindle = self.group(run.group).blocks_per_spindle() - run.dbn;
-        let wanted = COMMAND_BLOCKS.min(blocks.end - blocks.start);
-        let most = u64::from(wanted).min(on_spindle) as u32;
+        let (mut run, most) = self.first_of_run(vbn, blocks.end - blocks.start);
         while run.blocks < most {
             let behind = Vbn(vbn.0 + u64::from(run.blocks));
             if !goes_on(blocks.start + run.blocks, behind) {
@@ -73,5 +69,14 @@ impl Space {
             run.blocks += 1;
         }
         run
+    }
+
+    /// The first block of a run of at most `blocks` from `vbn` on, and the most that the run may have.
+    #[inline(always)]
+    pub(crate) fn first_of_run(&self, vbn: Vbn, blocks: u32) -> (Run, u32) {
+        let run = self.run_at(vbn);
+        // The next VBN after a spindle's last block is on the next spindle.
+        let on_spindle = self.group(run.group).blocks_per_spindle() - run.dbn;
+        (run, u64::from(COMMAND_BLOCKS.min(blocks)).min(on_spindle) as u32)
     }
 }

@@ -23,7 +23,7 @@ use super::Space;
 use super::history::{DeadBlock, History};
 use super::metadata::Pointer;
 use super::reservations::Reservations;
-use super::restore::RestoreError;
+use super::restore_error::RestoreError;
 
 /// Entries of dead lists that a consistency point visits for each block of data that it writes. One block overwritten
 /// adds one entry at most, so deletions that visit more keep pace with a schedule of snapshots. An assumption: it sets

@@ -229,6 +229,11 @@ impl Relocation {
         }
     }
 
+    /// Whether areas are being emptied. They are withheld from allocation.
+    pub(in super::super) fn empties_areas(&self) -> bool {
+        !self.cleaner.areas.is_empty()
+    }
+
     /// The metadata blocks that the consistency point that begins moves, of those still in areas being emptied.
     pub(in super::super) fn metadata_to_clean(&mut self, space: &Space) -> Vec<u32> {
         let mut metadata = std::mem::take(&mut self.cleaner.metadata);
