@@ -8,7 +8,7 @@
 //!
 //! `space` says where blocks lie, `memory` what is in the cache. `host`, `consistency_point`, `redundancy` and
 //! `background` work on these two and never call each other: what a part wants done elsewhere it asks for
-//! ([`Next`]), and the loop here carries it out.
+//! (`Next`), and the loop here carries it out.
 
 /// What a part sees of an array besides itself.
 macro_rules! context {
@@ -30,6 +30,8 @@ mod background;
 mod checking;
 mod consistency_point;
 mod context;
+#[cfg(test)]
+mod fixture;
 mod host;
 mod memory;
 mod redundancy;

@@ -3,6 +3,8 @@
 pub(super) mod map_scan;
 mod reclamation;
 pub(super) mod relocation;
+#[cfg(test)]
+mod tests;
 
 use crate::driver::Driver;
 use crate::payload::Payload;

@@ -4,6 +4,8 @@ mod bytes;
 mod costs;
 mod placement;
 mod seal;
+#[cfg(test)]
+mod tests;
 mod tetris;
 
 use std::collections::VecDeque;

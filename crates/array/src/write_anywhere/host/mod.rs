@@ -4,6 +4,8 @@ mod operations;
 mod read_ahead;
 mod read_gaps;
 mod reads;
+#[cfg(test)]
+mod tests;
 mod unmap;
 mod views;
 

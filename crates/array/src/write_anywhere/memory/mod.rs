@@ -4,6 +4,8 @@
 pub(super) mod dirty_blocks;
 pub(super) mod epochs;
 pub(super) mod prefetch;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;

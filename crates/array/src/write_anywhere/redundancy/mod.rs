@@ -9,6 +9,8 @@ mod rebuild_bytes;
 mod recovery;
 mod repair;
 mod steps;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 

@@ -220,7 +220,8 @@ impl<P: Payload> Redundancy<P> {
         let Some(losses) = cx.space.losses_of_mut(group) else { return };
         let steps = &mut self.groups[group.index()].steps;
         steps.under_way[position].stage = Stage::Done;
-        while let Some(step) = steps.under_way.pop_front_if(|step| step.stage == Stage::Done) {
+        while steps.under_way.front().is_some_and(|step| step.stage == Stage::Done) {
+            let Some(step) = steps.under_way.pop_front() else { break };
             steps.first_number = steps.first_number.wrapping_add(1);
             losses.unlock(step.run_on(group, SpindleIndex(0)));
             let end = step.stripes().end;

@@ -21,6 +21,8 @@ pub(super) mod restore_error;
 mod room;
 mod run;
 pub(super) mod snapshots;
+#[cfg(test)]
+mod tests;
 pub(super) mod view;
 
 use std::ops::Range;
