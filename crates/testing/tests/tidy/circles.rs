@@ -34,24 +34,28 @@ struct Crate<'a> {
     names: BTreeMap<Module<'a>, &'a str>,
 }
 
+/// What the parts of a controller may import of each other: the rest is not their business.
+const LAYERS: [(&str, &str, &[(&str, &[&str])]); 1] = [(
+    "strewn-array",
+    "write_anywhere",
+    &[
+        ("tag", &[]),
+        ("space", &[]),
+        ("memory", &["space", "tag"]),
+        ("context", &["memory", "space", "tag"]),
+        ("host", &["context", "memory", "space", "tag"]),
+        ("consistency_point", &["context", "memory", "space", "tag"]),
+        ("redundancy", &["context", "memory", "space", "tag"]),
+        ("background", &["context", "memory", "space", "tag"]),
+    ],
+)];
+
 /// Checks the library of each package.
 pub fn check(repository: &Repository, workspace: &Workspace) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (at, package) in workspace.packages.iter().enumerate() {
-        let files: Vec<(&str, &str, Module)> = workspace
-            .files
-            .iter()
-            .flat_map(|(path, uses)| uses.iter().map(move |compiled| (path, compiled)))
-            .filter(|(_, compiled)| compiled.package == at && compiled.role == Role::Library)
-            .map(|(path, compiled)| {
-                (
-                    &**path,
-                    &*repository.texts[path],
-                    compiled.module.iter().map(|name| &**name).collect(),
-                )
-            })
-            .collect();
-        for (parent, edges) in Crate::of(&files).levels() {
+    for package in 0..workspace.packages.len() {
+        let name = &*workspace.packages[package].name;
+        for (parent, edges) in Crate::of(&files(package, repository, workspace)).levels() {
             for circle in circles(&edges) {
                 let names = circle.join(", ");
                 let inside = if parent.is_empty() {
@@ -66,14 +70,57 @@ pub fn check(repository: &Repository, workspace: &Workspace) -> Vec<Finding> {
                 found.push(Finding {
                     file: file.into(),
                     line,
-                    what: format!("a circle of imports in {}{inside}: {names}", package.name),
+                    what: format!("a circle of imports in {name}{inside}: {names}"),
                     remedy: "move what they share into a module that imports none of them",
-                    key: format!("{}{inside}: {names}", package.name),
+                    key: format!("{name}{inside}: {names}"),
                 });
             }
         }
     }
     found
+}
+
+/// Checks that the parts of controllers import only what lies below them, and never each other.
+pub fn check_layers(repository: &Repository, workspace: &Workspace) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (name, parent, layers) in LAYERS {
+        let package = workspace.packages.iter().position(|package| *package.name == *name);
+        let package = package.unwrap_or_else(|| panic!("there is no package {name}"));
+        let levels = Crate::of(&files(package, repository, workspace)).levels();
+        for (part, below) in layers {
+            let Some(edges) = levels.get([parent].as_slice()).and_then(|of| of.get(part)) else {
+                panic!("{name} has no module {parent}::{part} that imports or is imported")
+            };
+            for (to, (file, line)) in edges.iter().filter(|(to, _)| !below.contains(to)) {
+                found.push(Finding {
+                    file: (*file).into(),
+                    line: *line,
+                    what: format!("{parent}::{part} imports {parent}::{to}"),
+                    remedy: "ask for it by `Next`, or move what they share below both",
+                    key: format!("{name} {parent}::{part} {to}"),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// The files of a package's library: path, text and module.
+fn files<'a>(
+    package: usize,
+    repository: &'a Repository,
+    workspace: &'a Workspace,
+) -> Vec<(&'a str, &'a str, Module<'a>)> {
+    let all = workspace
+        .files
+        .iter()
+        .flat_map(|(path, uses)| uses.iter().map(move |compiled| (path, compiled)));
+    all.filter(|(_, compiled)| compiled.package == package && compiled.role == Role::Library)
+        .map(|(path, compiled)| {
+            let module = compiled.module.iter().map(|name| &**name).collect();
+            (&**path, &*repository.texts[path], module)
+        })
+        .collect()
 }
 
 /// Modules of one parent, what each imports of the others, and the first file and line that does.

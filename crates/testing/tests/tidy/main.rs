@@ -59,6 +59,11 @@ fn modules_import_in_no_circle() {
 }
 
 #[test]
+fn parts_of_controllers_import_what_lies_below_them() {
+    holds("layers", circles::check_layers);
+}
+
+#[test]
 fn files_are_compiled() {
     holds("compiled", sources::check_compiled);
 }

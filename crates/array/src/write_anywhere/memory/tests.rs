@@ -1,4 +1,4 @@
-//! Memory by itself: blocks read, written, unmapped and taken by consistency points in random order, against plain sets.
+//! Memory by itself: blocks read, written, unmapped and taken by consistency points in random order, against sets.
 
 use std::collections::BTreeSet;
 
