@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::error::FileError;
 use crate::extent::{Extent, Place};
-use crate::source::{PoolLayout, pool_layout, sync_pool, zdb_extents};
-use crate::space::{AddressSpace, Mount, System};
+use crate::source::{pool_layout, sync_pool, zdb_extents};
+use crate::space::{AddressSpace, Mount, PoolLayout, System};
 
 /// A pool that files were found on.
 #[derive(Debug)]

@@ -7,17 +7,16 @@
 mod apply;
 mod error;
 mod inventory;
-mod names;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::names::{
+    FIRST_LUN_NAME, FIRST_VOLUME_NAME, LunName, MAXIMUM_NAME_BYTES, NameError, SnapshotName,
+    VolumeName,
+};
 pub use error::ChangeError;
 pub use inventory::{
     Inventory, LunInventory, SnapshotInventory, SnapshotLunInventory, VolumeInventory,
-};
-pub use names::{
-    FIRST_LUN_NAME, FIRST_VOLUME_NAME, LunName, MAXIMUM_NAME_BYTES, NameError, SnapshotName,
-    VolumeName,
 };
 
 /// A change to the volumes, LUNs or snapshots of an array. It is done in full, or refused and not done at all.

@@ -10,9 +10,9 @@ use strewn_array::{BlockContents, CATALOG_BLOCKS};
 use strewn_raid::Vbn;
 use strewn_volume::VolumeId;
 
-use crate::administration::{FIRST_LUN_NAME, FIRST_VOLUME_NAME, SnapshotName, VolumeName};
 use crate::device::BLOCK_BYTES;
 use crate::format::DiskFormatError;
+use crate::names::{FIRST_LUN_NAME, FIRST_VOLUME_NAME, SnapshotName, VolumeName};
 use crate::toml_text;
 
 const WHAT: &str = "catalog";

@@ -104,6 +104,7 @@ pub mod format;
 pub mod log;
 #[cfg(unix)]
 pub mod measured_array;
+mod names;
 pub mod nbd;
 pub mod offline;
 #[cfg(unix)]

@@ -8,13 +8,8 @@ use crate::packet::{Packet, packet};
 use crate::refusal::Refusal;
 use crate::results::Of;
 use crate::source::Source;
+use crate::teller::Teller;
 use crate::{checked, edit, results, run};
-
-/// Whoever asked, who is told how far the answer is.
-pub trait Teller: Sync {
-    /// Takes a packet, whose JSON says of what kind it is: `progress`, or `so_far` with an attachment.
-    fn tell(&self, packet: &[u8]);
-}
 
 /// Nobody wants to know.
 impl Teller for () {

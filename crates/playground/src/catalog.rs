@@ -8,7 +8,7 @@ use strewn_run::sensitivity_path;
 use strewn_scenario::{Array, NoFiles, Scenario};
 use strewn_sweep::Study;
 
-use crate::page::PageError;
+use crate::page_error::PageError;
 
 /// The scale at which a page first shows most scenarios: in seconds.
 const FIRST_SCALE_DOWN: u32 = 64;

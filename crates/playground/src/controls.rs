@@ -1,48 +1,10 @@
 //! Controls: settings that people argue about, with their units and limits.
 
-use serde::Serialize;
 use strewn_scenario::{Array, Bytes, SCHEDULERS, Scenario, Setting, Takes};
 use strewn_spindle::Profile;
 
+use crate::control::{Choice, Control, Kind};
 use crate::mix;
-
-/// A control of the page.
-#[derive(Debug, Serialize)]
-pub(crate) struct Control {
-    /// The setting, by its full name.
-    pub(crate) path: String,
-    /// What it is of: the run, a workload, or an array.
-    of: String,
-    label: &'static str,
-    /// What the setting means.
-    about: String,
-    kind: Kind,
-    /// Its value as a scenario writes it; none if it is not set.
-    value: Option<String>,
-    unit: Option<&'static str>,
-    least: Option<String>,
-    most: Option<String>,
-    choices: Vec<Choice>,
-    /// Whether it may be left out.
-    optional: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Kind {
-    Choice,
-    Number,
-    /// A number with its unit, as text.
-    Quantity,
-    Text,
-}
-
-/// A value to choose.
-#[derive(Debug, Serialize)]
-pub(crate) struct Choice {
-    pub(crate) value: String,
-    pub(crate) label: String,
-}
 
 /// Returns the controls of a scenario, in the order of a page: those of workloads, of arrays and of the run.
 pub(crate) fn of(scenario: &Scenario) -> Vec<Control> {
@@ -128,32 +90,6 @@ fn control(scenario: &Scenario, of: String, setting: Setting) -> Option<Control>
         choices,
         optional,
     })
-}
-
-impl Control {
-    /// Returns a control that chooses among values.
-    pub(crate) fn choice(
-        path: String,
-        of: &str,
-        label: &'static str,
-        about: &str,
-        value: String,
-        choices: Vec<Choice>,
-    ) -> Self {
-        Self {
-            path,
-            of: of.to_owned(),
-            label,
-            about: about.to_owned(),
-            kind: Kind::Choice,
-            value: Some(value),
-            unit: None,
-            least: None,
-            most: None,
-            choices,
-            optional: false,
-        }
-    }
 }
 
 /// Returns the drives to choose from: those that ship, and the one that the scenario has in a file.

@@ -16,6 +16,7 @@ mod boundary;
 #[cfg(not(target_family = "wasm"))]
 mod catalog;
 mod checked;
+mod control;
 mod controls;
 mod edit;
 mod mix;
@@ -24,15 +25,22 @@ mod module;
 pub mod packet;
 #[cfg(not(target_family = "wasm"))]
 mod page;
+#[cfg(not(target_family = "wasm"))]
+mod page_error;
+mod problems;
 mod refusal;
 mod results;
 mod run;
 mod source;
+mod teller;
 
-pub use answers::{Teller, answer};
+pub use answers::answer;
 #[cfg(not(target_family = "wasm"))]
 pub use catalog::{Shipped, ShippedText};
 #[cfg(not(target_family = "wasm"))]
 pub use module::{ModuleError, check_module};
 #[cfg(not(target_family = "wasm"))]
-pub use page::{PageError, page};
+pub use page::page;
+#[cfg(not(target_family = "wasm"))]
+pub use page_error::PageError;
+pub use teller::Teller;

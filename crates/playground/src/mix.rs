@@ -3,7 +3,7 @@
 use strewn_scenario::{AccessLine, AccessSpecificationChoice, Scenario, Workload};
 use strewn_workload::shipped_names;
 
-use crate::controls::{Choice, Control};
+use crate::control::{Choice, Control};
 
 /// The name of the setting below a workload.
 pub(crate) const KEY: &str = "access_specification";

@@ -6,10 +6,9 @@ use std::num::NonZeroU64;
 
 use serde_json::json;
 use strewn_report::{MAP_SCRIPT, ReportError, TIPS_SCRIPT, page_style, render_page, within_script};
-use strewn_scenario::{ScenarioError, SetError};
-use thiserror::Error;
 
 use crate::catalog::{Shipped, catalog};
+use crate::page_error::PageError;
 
 /// Passes of the compression: more make it smaller by less than a thousandth.
 const ITERATIONS: NonZeroU64 = NonZeroU64::MIN.saturating_add(4);
@@ -27,26 +26,6 @@ const SCRIPT: &str = concat!(
     include_str!("../page/runs.js"),
     include_str!("../page/playground.js"),
 );
-
-/// Why the page cannot be made.
-#[derive(Debug, Error)]
-pub enum PageError {
-    /// A scenario is not valid.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// A scenario of a study cannot be taken from its published figures.
-    #[error(transparent)]
-    Set(#[from] SetError),
-    /// A scenario of a study cannot be read.
-    #[error(transparent)]
-    Study(#[from] strewn_sweep::StudyError),
-    /// The template cannot be filled in.
-    #[error(transparent)]
-    Page(#[from] ReportError),
-    /// The module cannot be compressed.
-    #[error(transparent)]
-    Compress(#[from] std::io::Error),
-}
 
 /// Returns the text of `playground.html`, with this WebAssembly module and these scenarios and studies inside.
 ///

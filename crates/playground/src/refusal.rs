@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use strewn_run::{RunError, with_causes};
 use strewn_scenario::{ScenarioError, SetError};
 
-use crate::checked::problems;
+use crate::problems::problems;
 
 /// What is wrong, and the remedy.
 #[derive(Debug)]

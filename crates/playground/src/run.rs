@@ -8,9 +8,9 @@ use strewn_sim::Progress;
 
 use crate::refusal::Refusal;
 
-use crate::answers::Teller;
 use crate::packet::packet;
 use crate::source::Source;
+use crate::teller::Teller;
 
 /// Runs array number `index`, and returns how many segments are complete, and what it did.
 pub(crate) fn array(

@@ -10,32 +10,10 @@
 //! | [recalculation](UpdateMethod::Recalculation) | `N - d` | `d + p` |
 //! | [full stripe](UpdateMethod::FullStripe), `d = N` | none | `N + p` |
 
+use crate::update_method::UpdateMethod;
 use crate::{DataLoss, MemberSet, Parity, ParityGroup, SpindleSet, StripePlan, StripeShape};
 use std::error::Error;
 use std::fmt;
-use strewn_base::state::SavedValue;
-
-/// A method of updating the parity of a stripe.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
-pub enum UpdateMethod {
-    /// Every data block changes: parity is computed from the new contents.
-    FullStripe,
-    /// Read-modify-write: takes the old contents of the changed blocks out of the old parity and puts
-    /// the new contents in.
-    Subtraction,
-    /// Reconstruct-write: reads the unchanged data blocks and computes parity from all data.
-    Recalculation,
-}
-
-impl fmt::Display for UpdateMethod {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::FullStripe => "full stripe",
-            Self::Subtraction => "subtraction",
-            Self::Recalculation => "recalculation",
-        })
-    }
-}
 
 /// The spindles to read, then the spindles to write: one block of the stripe on each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -10,8 +10,10 @@ use strewn_sim::Segment;
 use thiserror::Error;
 
 use crate::memory;
+use crate::observer::Observer;
 use crate::parallel::{self, ThreadsError};
-use crate::run::{self, Observer, RunError, RunOptions};
+use crate::run::{self, RunOptions};
+use crate::run_error::RunError;
 
 /// Most simulations of one array. A fit that has not converged by then has failed.
 const MOST_SIMULATIONS: u32 = 60;

@@ -6,9 +6,11 @@ use strewn_results::{ArrayResults, Published, PublishedRow};
 use strewn_scenario::{Disk, FittedRows, Scenario, SetError, with_settings};
 use thiserror::Error;
 
+use crate::observer::Observer;
 use crate::parallel;
 use crate::results;
-use crate::run::{self, Observer, RunError, RunOptions};
+use crate::run::{self, RunOptions};
+use crate::run_error::RunError;
 
 /// Rows that are off by no more than this fraction on average are reached.
 const CLOSE_ENOUGH: f64 = 0.000_5;

@@ -11,7 +11,8 @@ use strewn_scenario::{Phase, Scenario};
 use strewn_sim::{Component, ComponentProbe, Progress, Simulated, SimulationError};
 
 use crate::memory;
-use crate::run::{RunError, simulate};
+use crate::run::simulate;
+use crate::run_error::RunError;
 
 /// Sampling interval of the component at work. A few thousand samples a second give shares to a percent, and cost the
 /// core that takes them almost nothing.

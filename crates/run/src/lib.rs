@@ -54,6 +54,7 @@ mod load;
 mod lun_requests;
 mod machine_events;
 mod memory;
+mod observer;
 mod parallel;
 mod parts;
 mod published_names;
@@ -63,10 +64,12 @@ mod replace_file;
 mod replicates;
 mod results;
 mod run;
+mod run_error;
 mod save_error;
 mod saved_run;
 mod scale_limits;
 mod sensitivity;
+mod sensitivity_file;
 mod wall_clock;
 
 pub use array_run::ArrayRun;
@@ -79,18 +82,18 @@ pub use export::{fio_output, iometer_results};
 pub use load::{Load, LoadError, LoadStream, TraceLoop, TraceOptions};
 pub use lun_requests::{LunFigures, laid_out_lun_bytes, run_lun_requests};
 pub use memory::{NotEnoughMemory, available_bytes, needed_bytes, needed_bytes_of};
+pub use observer::Observer;
 pub use parallel::{ThreadsError, over_threads, threads};
 pub use parts::RunInParts;
 pub use published_names::PublishedNameError;
 pub use record::{IologError, iolog_of_array};
 pub use refit::{NoFit, Prediction, Refit, RefitError, RefitOptions, Variation, refit};
 pub use replace_file::Replacement;
-pub use replicates::{MOST_REPLICATES, sensitivity_path};
-pub use run::{
-    Observer, QUICK_SCALE_DOWN, RunError, RunOptions, Unwritten, published, run, run_with_map,
-    simulate,
-};
+pub use replicates::MOST_REPLICATES;
+pub use run::{QUICK_SCALE_DOWN, RunOptions, published, run, run_with_map, simulate};
+pub use run_error::{RunError, Unwritten};
 pub use save_error::SaveError;
 pub use saved_run::SavedRun;
 pub use sensitivity::sensitivity;
+pub use sensitivity_file::sensitivity_path;
 pub use strewn_scenario::build::BuildError;

@@ -9,7 +9,8 @@ use strewn_scenario::Scenario;
 use strewn_sim::{AnsweredGroup, RequestGroup, RequestGroups};
 
 use crate::load::LoadError;
-use crate::run::{RunError, simulate_under};
+use crate::run::simulate_under;
+use crate::run_error::RunError;
 
 /// A stretch of virtual time that is run at once, in nanoseconds.
 const SEGMENT_NS: u64 = 600_000_000_000;

@@ -7,8 +7,10 @@ use strewn_results::{LayoutMap, Published, Results, Scaled};
 use strewn_scenario::{Files, Scenario};
 
 use crate::array_run::ArrayRun;
+use crate::observer::Observer;
 use crate::replicates::Uncertainty;
-use crate::run::{self, Observer, RunError, ScaledScenario};
+use crate::run::{self, ScaledScenario};
+use crate::run_error::RunError;
 
 /// A run whose arrays run one at a time, in any order and in any process, and whose results are put together from what
 /// they did: those of [`run_with_map`](crate::run_with_map), also from arrays that have not come to their end.

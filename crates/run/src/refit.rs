@@ -9,8 +9,10 @@ use thiserror::Error;
 
 use crate::calibrate::{self, CalibrateError};
 use crate::memory::{self, NotEnoughMemory};
+use crate::observer::Observer;
 use crate::parallel::{self, ThreadsError};
-use crate::run::{self, Observer, RunError, RunOptions};
+use crate::run::{self, RunOptions};
+use crate::run_error::RunError;
 
 /// What is changed before the fit; by default nothing.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -7,80 +7,36 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use strewn_results::{
     ArrayMap, ArrayResults, FittedSetting, LayoutMap, MAP_SCHEMA, Published, Results, SCHEMA,
-    Scaled, TomlError,
+    Scaled,
 };
-use strewn_scenario::{Scenario, ScenarioError};
+use strewn_scenario::Scenario;
 use strewn_sim::{AnyHost, Progress, Segment, Simulated, SimulationError, Watched};
-use thiserror::Error;
 
 use crate::array_run::ArrayRun;
 use crate::client_raid;
 use crate::gateway;
 use crate::hosts;
 use crate::layout_map;
-use crate::load::{Load, LoadError};
-use crate::memory::{self, NotEnoughMemory};
-use crate::parallel::{self, ThreadsError};
-use crate::published_names::{self, PublishedNameError};
-use crate::record::{self, IologError, Recording};
+use crate::load::Load;
+use crate::memory;
+use crate::observer::Observer;
+use crate::parallel;
+use crate::published_names;
+use crate::record::{self, Recording};
 use crate::replicates::{self, Further, Uncertainty};
 use crate::results;
-use crate::save_error::SaveError;
+use crate::run_error::{RunError, Unwritten};
 use crate::saved_run::SavedRun;
 use crate::scale_limits;
 use crate::wall_clock::WallClock;
+use strewn_scenario::build;
 use strewn_scenario::build::SetUpError;
-use strewn_scenario::build::{self, BuildError};
 use strewn_scenario::kinds::SetUp;
 
 /// A run of so many segments,
 const MANY_SEGMENTS: u32 = 20;
 /// each no longer than this, is one whose throughput is drawn over time; its map is not taken after every segment.
 const SHORT_SEGMENT_NS: u64 = 10_000_000_000;
-
-/// Watches a run and may stop it. Called from several threads.
-pub trait Observer: Sync {
-    /// The array with index `array` has reached `progress`.
-    fn progress(&self, array: usize, progress: Progress) {
-        let _ = (array, progress);
-    }
-
-    /// The file of the array with index `array` is being filled: `written_bytes` of `bytes` are written. Happens before
-    /// the first segment, on real spindles only.
-    fn filling(&self, array: usize, written_bytes: u64, bytes: u64) {
-        let _ = (array, written_bytes, bytes);
-    }
-
-    /// The array with index `array` has completed a segment. The response times of single reads and writes are dropped
-    /// after this call ([`Segment::forget_responses`]).
-    fn segment(&self, array: usize, segment: &Segment) {
-        let _ = (array, segment);
-    }
-
-    /// What the array with index `array` has done so far, after each of its segments, for whoever puts the results
-    /// together before the run has ended ([`RunInParts`](crate::RunInParts)).
-    fn so_far(&self, array: usize, done: &ArrayRun) {
-        let _ = (array, done);
-    }
-
-    /// A device of the array's log is not as it should be, and the array goes on. On real spindles only.
-    fn warning(&self, text: &str) {
-        let _ = text;
-    }
-
-    /// Of the simulations of arrays with further seeds ([`RunOptions::replicates`]), `done` of `all` are done.
-    fn replicates(&self, done: usize, all: usize) {
-        let _ = (done, all);
-    }
-
-    /// Returns whether to stop. Complete segments are kept.
-    fn stop(&self) -> bool {
-        false
-    }
-}
-
-/// Watches nothing and never stops.
-impl Observer for () {}
 
 /// How many times smaller `--quick` runs: at 8 the shipped scenario takes seconds, and both arrays stay near their
 /// full-scale curves (docs/model.md says how near).
@@ -109,135 +65,6 @@ pub struct RunOptions {
     /// The file that has what unknown constants do to the figures ([`Sensitivity`](strewn_results::Sensitivity)), for
     /// these bands. It is no error if it is not there.
     pub sensitivity: Option<PathBuf>,
-}
-
-/// Why a run failed, or its figures cannot be trusted.
-#[derive(Debug, Error)]
-pub enum RunError {
-    /// An array of the scenario cannot be set up.
-    #[error("array \"{array}\" cannot be set up: {source}")]
-    Build {
-        /// Name of the array in the scenario.
-        array: String,
-        /// Why it cannot be built.
-        source: BuildError,
-    },
-    /// The simulation of an array failed.
-    #[error("the simulation of array \"{array}\" failed: {source}")]
-    Simulation {
-        /// Name of the array in the scenario.
-        array: String,
-        /// Why the simulation stopped.
-        source: SimulationError,
-    },
-    /// A segment violates an operational law, so its figures cannot be trusted.
-    #[error(
-        "segment {segment} of array \"{array}\" violates an operational law: Little's law is off by {littles_percent:.3} %, the \
-         utilization law by {utilization_percent:.3} %; 0.1 % is allowed"
-    )]
-    LawBroken {
-        /// Name of the array in the scenario.
-        array: String,
-        /// Number of the segment, counted from 1.
-        segment: u32,
-        /// How far Little's law is off, in percent.
-        littles_percent: f64,
-        /// How far the utilization law is off, in percent.
-        utilization_percent: f64,
-    },
-    /// The workload that replaces the scenario's cannot be run.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// The scenario was changed by code, and could not be one so.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// The operations cannot be logged.
-    #[error(transparent)]
-    Record(#[from] IologError),
-    /// A log of operations could not be written to its end, or the run not be saved. What was measured is there.
-    #[error("{}", .0.error)]
-    Unwritten(Box<Unwritten>),
-    /// The published figures cannot be read.
-    #[error("{}: the published figures cannot be read: {source}", .path.display())]
-    PublishedFile {
-        /// Path of the published figures.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// The published figures name something that the scenario does not have, or the other way round.
-    #[error(transparent)]
-    PublishedName(#[from] PublishedNameError),
-    /// The published figures are wrong.
-    #[error(transparent)]
-    Published(TomlError),
-    /// The sensitivities cannot be read.
-    #[error("{}: the sensitivities cannot be read: {source}", .path.display())]
-    SensitivityFile {
-        /// Path of the sensitivities.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// The sensitivities are wrong.
-    #[error(transparent)]
-    Sensitivity(TomlError),
-    /// The run would not fit the machine's memory.
-    #[error(transparent)]
-    Memory(#[from] NotEnoughMemory),
-    /// The cost of spindles cannot be computed.
-    #[error(transparent)]
-    Overhead(#[from] strewn_results::OverheadError),
-    /// Threads cannot be started.
-    #[error(transparent)]
-    Threads(#[from] ThreadsError),
-    /// The run cannot be saved, or not be resumed.
-    #[error(transparent)]
-    Save(#[from] SaveError),
-}
-
-impl RunError {
-    /// Returns the remedy, if it is not that of an error within this one, and the message does not end with it.
-    #[must_use]
-    pub fn help(&self) -> Option<&'static str> {
-        match self {
-            Self::Build { .. } => Some("correct this array in the scenario"),
-            Self::PublishedFile { .. } => Some(
-                "give `published` as a path from the scenario's directory, or leave `published` out of the scenario",
-            ),
-            Self::Published(_) => {
-                Some("correct the file of published figures that the scenario names")
-            }
-            Self::SensitivityFile { .. } | Self::Sensitivity(_) => {
-                Some("measure the sensitivities again, or remove the file beside the scenario")
-            }
-            Self::LawBroken { .. } => Some(
-                "in a short segment, the operations in flight at its ends weigh too much: lengthen `segment`; in a \
-                 segment of minutes this is a defect of Strewn, which the scenario and its seed reproduce",
-            ),
-            Self::Simulation { source: SimulationError::Accesses(_), .. } => Some(
-                "slow the replay down with --speedup below 1 or --closed-loop-trace, or use a faster array",
-            ),
-            // The message itself ends with the remedy.
-            Self::Simulation { source: SimulationError::StandsStill { .. }, .. } => None,
-            Self::Simulation { .. } => {
-                Some("this is a defect of Strewn, which the scenario and its seed reproduce")
-            }
-            Self::Record(_) => Some("make room, and give another file"),
-            _ => None,
-        }
-    }
-}
-
-/// A run that could not write a file as it went on.
-#[derive(Debug)]
-pub struct Unwritten {
-    /// Its results: whole if a log of operations could not be written, and else partial, as if it had been stopped.
-    pub results: Results,
-    /// Its map; empty unless one was asked for.
-    pub map: LayoutMap,
-    /// [`RunError::Record`] or [`RunError::Save`]: why the file could not be written.
-    pub error: RunError,
 }
 
 /// Runs `scenario` and compares it with its published figures.

@@ -5,8 +5,8 @@ use std::path::Path;
 use strewn_results::{ArraySensitivity, RowOutcome, Sensitivity, SensitivityRow, VariedKind};
 use strewn_scenario::{Disk, Scenario};
 
+use crate::observer::Observer;
 use crate::refit::{self, Refit, RefitError, RefitOptions, Variation};
-use crate::run::Observer;
 
 /// Other seeds that are tried.
 const OTHER_SEEDS: u64 = 2;

@@ -9,11 +9,6 @@ use std::path::Path;
 use crate::estimate::Estimate;
 use crate::plan::Plan;
 
-/// The file of [`slurm_script`] in a sweep's directory.
-pub const SLURM_SCRIPT: &str = "sweep.sbatch";
-/// The file of [`kubernetes_job`].
-pub const KUBERNETES_JOB: &str = "job.yaml";
-
 /// Most tasks of an array: Slurm's `MaxArraySize` is 1001 unless a site sets it.
 const MOST_TASKS: usize = 1_000;
 /// Memory that a process needs beside its run, bytes.

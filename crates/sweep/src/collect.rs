@@ -5,7 +5,8 @@ use strewn_results::{
     differences, mean_and_interval,
 };
 
-use crate::plan::{Plan, PlannedStudy};
+use crate::plan::Plan;
+use crate::planned_study::PlannedStudy;
 use crate::store::{PointStoreError, Store};
 
 /// Share of intervals that hold the true mean, percent.

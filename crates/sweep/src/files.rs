@@ -4,7 +4,7 @@ use strewn_report::{ChartStyle, StudySource, SweepChart, SweepReport, sweep_char
 use strewn_report::{write_differences_csv, write_sweep_csv};
 use strewn_results::Sweep;
 
-use crate::plan::PlannedStudy;
+use crate::planned_study::PlannedStudy;
 
 /// A file: its name and contents.
 pub type File = (String, Vec<u8>);

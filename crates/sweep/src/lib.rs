@@ -32,6 +32,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod absolute_path;
 mod amount;
 mod cluster;
 mod collect;
@@ -41,21 +42,23 @@ mod estimate;
 mod files;
 mod names;
 mod plan;
+mod planned_study;
 mod point;
 mod runner;
 mod store;
 mod study;
 
-pub use cluster::{KUBERNETES_JOB, SLURM_SCRIPT, Tasks, kubernetes_job, shell_word, slurm_script};
+pub use cluster::{Tasks, kubernetes_job, shell_word, slurm_script};
 pub use collect::collect;
 pub use error::StudyError;
 pub use estimate::{Estimate, estimate};
 pub use files::page;
 pub use files::{File, SweepFileError, files};
-pub use plan::{MOST_RUNS, Plan, PlannedStudy};
+pub use plan::{MOST_RUNS, Plan};
+pub use planned_study::PlannedStudy;
 pub use point::Point;
 pub use runner::{
     PointError, SweepEnd, SweepObserver, SweepOptions, jobs_that_fit, run_one, run_points,
 };
-pub use store::{PointStoreError, Store};
+pub use store::{KUBERNETES_JOB, PointStoreError, SLURM_SCRIPT, Store};
 pub use study::{AxisChoice, Design, MOST_REPLICATES, MOST_SCALE_DOWN, Study, ValueChoice};

@@ -6,7 +6,7 @@ use strewn_results::{SWEEP_SCHEMA, Sweep, SweepRow};
 use strewn_scenario::Scenario;
 
 use crate::error::StudyError;
-use crate::plan::PlannedStudy;
+use crate::planned_study::PlannedStudy;
 use crate::study::{Measured, Study};
 
 /// What an array has, in any run, that figures may name.

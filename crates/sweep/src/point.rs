@@ -8,7 +8,7 @@ use strewn_results::Results;
 use strewn_run::{Observer, RunError, RunOptions, SavedRun, needed_bytes, run};
 use strewn_scenario::{Array, Disk, Scenario, ScenarioError, SpindleChoice};
 
-use crate::plan::absolute;
+use crate::absolute_path::absolute;
 
 /// Letters of a run's name: 64 bits of a digest, so that of a million runs two have the same name with a probability of
 /// 3 in 100 million.

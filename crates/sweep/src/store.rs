@@ -11,11 +11,16 @@ use strewn_results::Results;
 use strewn_run::{Replacement, SavedRun};
 use strewn_scenario::Scenario;
 
-use crate::cluster::{KUBERNETES_JOB, SLURM_SCRIPT};
 use crate::files::File;
-use crate::plan::{Plan, PlannedStudy};
+use crate::plan::Plan;
+use crate::planned_study::PlannedStudy;
 use crate::point::{Point, is_id};
 
+/// The file of [`slurm_script`] in a sweep's directory.
+pub const SLURM_SCRIPT: &str = "sweep.sbatch";
+
+/// The file of [`kubernetes_job`].
+pub const KUBERNETES_JOB: &str = "job.yaml";
 const MANIFEST: &str = "manifest.jsonl";
 const STUDY: &str = "study.json";
 const POINTS: &str = "points";

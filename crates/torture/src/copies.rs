@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::incarnation::End;
-use crate::schedule::{Schedule, label_of};
+use crate::course::label_of;
+use crate::end::End;
+use crate::schedule::Schedule;
 use strewn_live::device::{DeviceIndex, SimulatedDevices};
 use strewn_live::format::MemberState;
 use strewn_live::restart::newest_superblock;

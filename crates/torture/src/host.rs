@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use strewn_base::{BLOCK_SECTORS, Rng, SECTOR_BYTES, overlap};
 
+use crate::image::{Version, WrittenRange};
 use crate::model::ImageName;
 use crate::rng::SpreadDraws;
-use crate::shadow::{self, Shadow, Version, WrittenRange};
+use crate::shadow::{self, Shadow};
 use strewn_live::engine::{Answer, HostRequest, RequestError, RequestId, TargetId};
 
 /// A LUN, or a LUN in a snapshot, and what requests name it by.

@@ -7,12 +7,13 @@ use strewn_raid::SpindleIndex;
 use strewn_base::{Rng, SECTOR_BYTES};
 
 use crate::changes::draw_change;
+use crate::end::End;
 use crate::harness::Harness;
 use crate::host::{Host, NamedTarget};
+use crate::image::Version;
 use crate::model::ImageName;
 use crate::rng::{SpreadDraws, stream};
 use crate::schedule::Schedule;
-use crate::shadow::Version;
 use strewn_live::administration::{
     Change, ChangeError, Inventory, LunName, SnapshotName, VolumeName,
 };
@@ -27,19 +28,6 @@ use strewn_live::running::RunningArray;
 
 /// Sectors per read when the whole LUN is read.
 const SCAN_SECTORS: u64 = 512;
-
-/// How an incarnation ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    /// The power failed while the array was running.
-    Crash,
-    /// The power failed before the array had started.
-    CrashAtStart,
-    /// The array could not start, rebuild or be shut down for lack of space.
-    Stopped,
-    /// It was shut down.
-    ShutDown,
-}
 
 /// The power failed, or a check failed.
 enum Stop {

@@ -27,13 +27,18 @@
 //! power, is erased at rest except for its label, has a bit of its last record flipped, or becomes unreadable in part:
 //! the array starts and has everything that was acknowledged.
 
+mod adding_groups;
 mod beyond_parity;
 mod changes;
 mod copies;
+mod course;
+mod end;
 mod growth;
 mod harness;
 mod host;
+mod image;
 mod incarnation;
+mod labels;
 mod log_faults;
 mod lost_log;
 mod model;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use strewn_base::Rng;
 
-use crate::incarnation::End;
-use crate::plan::{identity, write_label};
+use crate::end::End;
+use crate::labels::{identity, write_label};
 use crate::rng::SpreadDraws;
 use crate::schedule::Schedule;
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};

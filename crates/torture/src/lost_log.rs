@@ -1,8 +1,9 @@
 //! Starts after all devices of the log have lost records: refused, unless nothing that was acknowledged is gone.
 
+use crate::end::End;
 use crate::harness::Harness;
 use crate::host::NamedTarget;
-use crate::incarnation::{End, targets_of};
+use crate::incarnation::targets_of;
 use crate::schedule::Schedule;
 use crate::shadow::versions_of;
 use strewn_live::configuration::ArrayConfig;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use strewn_base::SECTOR_BYTES;
 
-use crate::shadow::Image;
+use crate::image::Image;
 use strewn_live::administration::{Change, Inventory, LunName, SnapshotName, VolumeName};
 
 /// Names something that can be read.

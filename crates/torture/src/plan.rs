@@ -1,5 +1,7 @@
 //! The random plan of a schedule: the array, and its faults.
 
+use crate::labels::identity;
+use crate::labels::write_label;
 use strewn_alloc::{AllocationShape, Chunks, GroupIndex, PolicyName};
 use strewn_array::in_place::{DiskGroupConfig, InPlaceConfig, LunConfig, LunLayout, Raid5Layout};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
@@ -16,9 +18,9 @@ use strewn_live::data::Data;
 use strewn_live::device::simulated::{FaultRates, Latency};
 use strewn_live::device::{BLOCK_BYTES, DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
 use strewn_live::format::{
-    DeviceKind, FEATURE_INITIALIZATION_MAP, FEATURE_MIRRORED_LOG, FORMAT, Identity,
-    InitializationMap, Label, LogLayout, MAXIMUM_GROUPS, Member, MemberState, RecordHeader,
-    SUPERBLOCK_SLOTS, Superblock, device_blocks_for, redo_data_bytes, rows_of,
+    DeviceKind, FEATURE_INITIALIZATION_MAP, FEATURE_MIRRORED_LOG, FORMAT, InitializationMap, Label,
+    LogLayout, MAXIMUM_GROUPS, Member, MemberState, RecordHeader, SUPERBLOCK_SLOTS, Superblock,
+    device_blocks_for, redo_data_bytes, rows_of,
 };
 
 /// A schedule's array and the outline of its faults.
@@ -225,15 +227,6 @@ fn describe_groups(groups: &[ParityGroup]) -> String {
     groups.iter().map(describe).collect::<Vec<_>>().join("; ")
 }
 
-/// Writes both copies of a device's label.
-pub(crate) fn write_label(disk: &mut SimulatedDisk, label: &Label) {
-    if let Ok(encoded) = label.encode() {
-        for block in [0, label.device_blocks - 1] {
-            disk.write(block * BLOCK_BYTES as u64, encoded.bytes());
-        }
-    }
-}
-
 fn spindles_of(config: &ArrayConfig) -> u16 {
     match config {
         ArrayConfig::WriteAnywhere(config) => config.groups.iter().map(ParityGroup::spindles).sum(),
@@ -364,14 +357,6 @@ fn write_anywhere(
         }
         blocks += area_stripes;
     }
-}
-
-/// Returns an identity of a schedule's array or of one of its devices.
-pub(crate) fn identity(seed: u64, number: u64) -> Identity {
-    let mut bytes = [0; 16];
-    bytes[..8].copy_from_slice(&(seed + 1).to_le_bytes());
-    bytes[8..].copy_from_slice(&number.to_le_bytes());
-    Identity(bytes)
 }
 
 fn label(seed: u64, config: &ArrayConfig, layout: &LogLayout, is_log_mirrored: bool) -> Label {

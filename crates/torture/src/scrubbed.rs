@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use strewn_base::Rng;
 
+use crate::end::End;
 use crate::harness::Harness;
-use crate::incarnation::End;
 use crate::rng::stream;
 use crate::schedule::Schedule;
 use strewn_live::check::{Inconsistency, check_array};

@@ -1,6 +1,6 @@
 //! Cutting a train into frames.
 
-use crate::link::wire_ns;
+use crate::wire_time::wire_ns;
 use crate::{Framing, LinkProfile, PduKind, Train, TrainPart};
 
 /// Frames of one size that follow each other.

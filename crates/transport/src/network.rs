@@ -5,53 +5,17 @@ use strewn_base::state::SavedValue;
 use crate::connection::{Arrival, Connection, Lost, Transport};
 use crate::error::NetworkError;
 use crate::frames::{FrameShape, Frames};
+use crate::hop::{Hop, LostOnTheWay};
+use crate::ids::{LanesId, LinkId, PathId, RouterId};
 use crate::lanes::{LaneRule, Lanes};
 use crate::link::Link;
-use crate::path::{Crossing, Hop, LostOnTheWay, Path};
+use crate::parts::Parts;
+use crate::path::{Crossing, Path};
 use crate::plain_path::PlainPath;
 use crate::profile::{Framing, LinkProfile};
 use crate::switch::{Router, RouterSettings};
 use crate::tcp::{Released, Route, Sender};
 use crate::{PreparedTrain, Toward, Train};
-
-macro_rules! ids {
-    ($($(#[$doc:meta])* $id:ident;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, SavedValue)]
-        pub struct $id(u32);
-
-        impl $id {
-            fn of(index: usize) -> Self {
-                Self(index as u32)
-            }
-
-            /// Its number in its network, from 0 in the order of additions.
-            #[must_use]
-            pub const fn index(self) -> usize {
-                self.0 as usize
-            }
-        }
-    )*};
-}
-
-ids! {
-    /// A link of a [`Network`].
-    LinkId;
-    /// A group of lanes of a [`Network`].
-    LanesId;
-    /// A router of a [`Network`].
-    RouterId;
-    /// A path of a [`Network`].
-    PathId;
-}
-
-/// What paths consist of, and share.
-#[derive(Clone, Debug, Default, PartialEq, Eq, SavedValue)]
-pub(crate) struct Parts {
-    pub(crate) links: Vec<Link>,
-    pub(crate) lanes: Vec<Lanes>,
-    pub(crate) routers: Vec<Router>,
-}
 
 /// All links of a machine, and the paths over them. It owns the state; ids are valid in the network that gave them out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, SavedValue)]

@@ -1,25 +1,14 @@
 //! The way between two ports.
 
+use crate::Hop;
+use crate::hop::LostOnTheWay;
 use strewn_base::state::SavedValue;
 
 use crate::frames::{FrameShape, Frames, RUNS};
 use crate::link::Progress;
-use crate::network::Parts;
+use crate::parts::Parts;
 use crate::plain_path::PlainPath;
-use crate::{Arrival, Forwarding, LanesId, LinkId, RouterId, RouterStorage, Switch, Toward, Train};
-
-/// A part of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
-pub enum Hop {
-    /// A link.
-    Link(LinkId),
-    /// Several links that serve as one.
-    Lanes(LanesId),
-    /// A switch between two links.
-    Switch(Switch),
-    /// A router between two links, which stores whole PDUs, or frames.
-    Router(RouterId),
-}
+use crate::{Arrival, Forwarding, RouterStorage, Toward, Train};
 
 /// The way between two ports.
 #[derive(Clone, Debug, PartialEq, Eq, SavedValue)]
@@ -44,13 +33,6 @@ pub(crate) struct Crossing<'a> {
     pub(crate) train: &'a Train,
     /// The train as the first link carries it, or one like it.
     pub(crate) frames: &'a Frames,
-}
-
-/// A train that a link has lost: when it set out, and when it was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LostOnTheWay {
-    pub(crate) sent_ns: u64,
-    pub(crate) lost_ns: u64,
 }
 
 /// What the last node has left for the next link to do.

@@ -3,8 +3,8 @@
 use strewn_base::state::SavedValue;
 
 use crate::frames::{FrameShape, Frames, RUNS};
+use crate::hop::LostOnTheWay;
 use crate::link::{Link, Progress};
-use crate::path::LostOnTheWay;
 use crate::tcp::Released;
 use crate::{Arrival, Forwarding, Hop, LinkId, Switch, Toward};
 

@@ -2,7 +2,7 @@
 
 use strewn_base::state::SavedValue;
 
-use crate::link::byte_time;
+use crate::wire_time::byte_time;
 
 /// Bytes of the headers of IPv4 and TCP (RFC 791, RFC 9293).
 const HEADERS: u32 = 20 + 20;

@@ -2,8 +2,7 @@
 
 use strewn_base::state::SavedValue;
 
-use crate::frames::Frames;
-use crate::{PathId, PduKind};
+use crate::PduKind;
 
 /// PDUs of one kind that follow each other, equal in size but for the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, SavedValue)]
@@ -99,33 +98,5 @@ impl Train {
     #[must_use]
     pub const fn bytes(&self) -> u64 {
         self.parts[0].bytes() + self.parts[1].bytes()
-    }
-}
-
-/// A train as a [`Network`](crate::Network) carries it over a connection, made by
-/// [`Network::prepare`](crate::Network::prepare): what does not depend on when it is sent, for trains that are sent
-/// often.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PreparedTrain {
-    pub(crate) train: Train,
-    /// [`Train::bytes`].
-    pub(crate) bytes: u64,
-    /// The path that it was prepared for.
-    pub(crate) path: PathId,
-    /// Its frames on the first link; `None` if there is nothing to send.
-    pub(crate) frames: Option<Frames>,
-}
-
-impl PreparedTrain {
-    /// The train.
-    #[must_use]
-    pub fn train(&self) -> &Train {
-        &self.train
-    }
-
-    /// Number of frames on the first link; 0 if there is nothing to send.
-    #[must_use]
-    pub fn frames(&self) -> u64 {
-        self.frames.as_ref().map_or(0, Frames::count)
     }
 }

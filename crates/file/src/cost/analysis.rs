@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use super::model::SpindleModel;
+use super::options::CostOptions;
 use super::requests::{DEFAULT_REQUESTS, RequestPlan};
-use super::resolution::{CostOptions, CostPass, FileCommands};
+use super::resolution::{CostPass, FileCommands};
 use super::simulation::FileCost;
 use super::verdict::Verdict;
 use super::workload::{FileWorkload, Order};

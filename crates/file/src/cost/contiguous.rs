@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::commands::RequestCost;
-use super::resolution::CostOptions;
+use super::options::CostOptions;
 use crate::{Address, AddressSpace, Piece};
 
 /// Files begin at a multiple of this many bytes.

@@ -5,6 +5,7 @@ mod commands;
 mod contiguous;
 mod lun;
 mod model;
+mod options;
 mod prediction;
 mod requests;
 mod resolution;
@@ -17,12 +18,13 @@ pub use commands::{CommandCounts, DEFAULT_MAX_COMMAND_BYTES, Merging};
 pub use contiguous::ContiguousPlacement;
 pub use lun::{LunRequest, LunRequests};
 pub use model::SpindleModel;
+pub use options::CostOptions;
 pub use prediction::{
     AgingOptions, BTRFS_BATCH_WRITES, PredictedLayout, Prediction, WritePolicy,
     XFS_COPIED_UNIT_BYTES,
 };
 pub use requests::{DEFAULT_REQUESTS, Request, RequestPlan};
-pub use resolution::{CostOptions, CostPass, FileCommands};
+pub use resolution::{CostPass, FileCommands};
 pub use simulation::{AddressShift, FileCost, LayoutCost, SimulatedFigures};
 pub use verdict::{Advice, Change, Comparison, SpeedUnit, TRIFLE_S, UNCHANGED_SHARE, Verdict};
 pub use workload::{DEFAULT_OUTSTANDING, FileStream, FileWorkload, Order};

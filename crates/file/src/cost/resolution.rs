@@ -3,12 +3,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::commands::{
-    CommandCounts, DEFAULT_MAX_COMMAND_BYTES, Merging, RequestCost, Run, RunKind, pieces_of,
-};
+use super::commands::{CommandCounts, RequestCost, Run, RunKind, pieces_of};
 use super::contiguous::{Contiguous, ContiguousPlacement, FilePlaces};
+use super::options::CostOptions;
 use super::requests::RequestPlan;
-use strewn_base::SECTOR_BYTES;
 
 use crate::{Address, AddressSpace, Extent, Piece, Place};
 
@@ -20,33 +18,6 @@ const SIMULATED_PIECES: f64 = 131_072.0;
 
 /// Fewest requests that are simulated of each stretch, if it has as many.
 const SIMULATED_OF_STRETCH: usize = 16;
-
-/// What a pass assumes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CostOptions {
-    /// No command is larger. Linux has this as `max_sectors_kb` of a device's queue.
-    pub max_command_bytes: u64,
-    /// Which pieces of a request are one command.
-    pub merging: Merging,
-}
-
-impl CostOptions {
-    /// As the queue of the first device of `space` has it, if it is known: the devices of a file system are of a kind.
-    #[must_use]
-    pub fn of_space(space: &AddressSpace) -> Self {
-        let queue = space.devices().iter().find_map(|device| device.queue);
-        queue.map_or_else(Self::default, |queue| Self {
-            max_command_bytes: queue.max_command_bytes.max(SECTOR_BYTES),
-            merging: if queue.has_scheduler { Merging::AnyOrder } else { Merging::InOrder },
-        })
-    }
-}
-
-impl Default for CostOptions {
-    fn default() -> Self {
-        Self { max_command_bytes: DEFAULT_MAX_COMMAND_BYTES, merging: Merging::default() }
-    }
-}
 
 /// A pass over the extents of a file that finds what each request of a plan takes. Its memory depends on the requests,
 /// not on the number of extents.

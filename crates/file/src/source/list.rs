@@ -6,10 +6,10 @@ use std::io::BufRead;
 use super::parser::{Dialect, Events, LineParser, ListEvent, ListedFile};
 use super::text::{Line, TextLines, shortened};
 use super::zdb::ZdbParser;
-use super::zdb_config::PoolLayout;
 use super::{csv, filefrag, other_lists, xfs_bmap, zdb};
 use crate::error::FileError;
 use crate::extent::Extent;
+use crate::space::PoolLayout;
 
 /// The dialects, in the order in which a first line is tried.
 static DIALECTS: [&Dialect; 4] =

@@ -34,7 +34,6 @@ pub use parser::ListedFile;
 #[cfg(target_os = "linux")]
 pub use seek::{SeekExtents, seek_extents};
 pub use stored_lengths::StoredLengths;
-pub use zdb_config::{PoolLayout, VdevLayout};
 #[cfg(target_os = "linux")]
 pub(crate) use zdb_tool::sync_pool;
 pub use zdb_tool::{pool_layout, zdb_extents};

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use super::text::Line;
-use super::zdb_config::PoolLayout;
 use crate::error::FileError;
 use crate::extent::{Extent, Place};
+use crate::space::PoolLayout;
 
 /// What a list says of a file apart from its extents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -20,9 +20,10 @@
 
 use super::parser::{Dialect, Events, LineParser, ListedFile};
 use super::text::{Line, shortened};
-use super::zdb_config::{self, PoolLayout, Tree, begins_configuration};
+use super::zdb_config::{self, Tree, begins_configuration};
 use crate::error::FileError;
 use crate::extent::{Address, Extent, Place};
+use crate::space::PoolLayout;
 
 /// The list.
 pub(super) static DIALECT: Dialect = Dialect {

@@ -5,34 +5,12 @@ use std::io::BufRead;
 
 use super::text::{Line, TextLines};
 use crate::error::FileError;
-use crate::space::{MAX_ASHIFT, VdevKind, VdevShape};
+use crate::space::{MAX_ASHIFT, PoolLayout, VdevKind, VdevLayout, VdevShape};
 
 /// Lines of the longest configuration that is read; a vdev takes some ten.
 const MAX_LINES: u64 = 1 << 20;
 /// Vdevs within vdevs: a raidz of a mirror being replaced is three deep.
 const MAX_DEPTH: usize = 16;
-
-/// The vdevs of a pool.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PoolLayout {
-    /// The name of the pool; empty if the configuration has none.
-    pub name: String,
-    /// Its top-level vdevs, in the order of their numbers.
-    pub vdevs: Vec<VdevLayout>,
-}
-
-/// A top-level vdev.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct VdevLayout {
-    /// Its number, which addresses name.
-    pub id: u16,
-    /// How it lays out blocks.
-    pub shape: VdevShape,
-    /// Bytes of its address space, if known. Of a raidz this includes parity.
-    pub bytes: Option<u64>,
-    /// The paths of its devices; empty where one is not known. Of a device that is being replaced, the old one.
-    pub devices: Vec<String>,
-}
 
 impl PoolLayout {
     /// Reads the output of `zdb -C POOL`. If it has a configuration of the cache and one of the pool (`MOS`), the

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 
 use super::list::ExtentListReader;
 use super::text::shortened;
-use super::zdb_config::PoolLayout;
 use crate::error::FileError;
+use crate::space::PoolLayout;
 use crate::tool::ToolOutput;
 
 /// Runs `zdb -C` for the vdevs of a pool. A dataset may be given too.

@@ -4,6 +4,7 @@ pub mod btrfs;
 mod mounts;
 mod of_mount;
 mod pool;
+mod pool_layout;
 mod system;
 mod vdev;
 
@@ -11,6 +12,7 @@ use crate::Address;
 
 pub use mounts::{FileSystemKind, Mount, mount_of_path, parse_mountinfo};
 pub(crate) use of_mount::{btrfs_error, device_error, retried};
+pub use pool_layout::{PoolLayout, VdevLayout};
 pub use system::System;
 pub(crate) use vdev::MAX_ASHIFT;
 pub use vdev::{VdevKind, VdevShape};

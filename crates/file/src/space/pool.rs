@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{AddressSpace, Device, LocatedDevice, System, VdevKind, VdevShape};
-use crate::source::PoolLayout;
+use super::{AddressSpace, Device, LocatedDevice, PoolLayout, System, VdevKind, VdevShape};
 
 impl AddressSpace {
     /// The address space of a pool of another machine: its devices are known by their paths only.

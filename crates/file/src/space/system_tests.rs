@@ -2,7 +2,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::AddressSpace;
-use crate::source::PoolLayout;
+use crate::space::PoolLayout;
 
 /// A made-up `/proc`, `/sys` and `/dev`.
 struct Tree {

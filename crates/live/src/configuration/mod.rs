@@ -5,7 +5,9 @@
 
 mod arrays;
 mod check;
+mod error;
 mod layout;
+mod layout_name;
 mod plan;
 mod size;
 
@@ -15,10 +17,9 @@ use serde::{Deserialize, Serialize};
 use strewn_raid::Parity;
 
 pub use arrays::ArrayConfig;
-pub use check::ConfigurationError;
-pub use layout::{
-    AddedGroup, ArrayLayout, InPlaceLayout, LayoutName, Stripes, WriteAnywhereLayout,
-};
+pub use error::ConfigurationError;
+pub use layout::{AddedGroup, ArrayLayout, InPlaceLayout, Stripes, WriteAnywhereLayout};
+pub use layout_name::LayoutName;
 pub use plan::ArraySpec;
 pub(crate) use size::Size;
 

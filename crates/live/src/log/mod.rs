@@ -19,6 +19,8 @@
 //! [`read_log`] reads what the log holds after a crash: each record from any device that has it whole.
 
 mod copies;
+mod halves;
+mod read_error;
 mod recovery;
 mod redo;
 mod repair;
@@ -32,7 +34,8 @@ use crate::device::{DeviceIndex, Io, IoCompletion, IoError};
 use crate::format::{ArrayTag, LogLayout, RecordKind, RedoWrite};
 
 use copies::Copies;
-pub use recovery::{HostRecord, LogReadError, RecoveredLog, RedoRecord, read_log};
+pub use read_error::LogReadError;
+pub use recovery::{HostRecord, RecoveredLog, RedoRecord, read_log};
 use redo::RedoStream;
 pub use repair::{LogDeviceFinding, LogRepair};
 use stream::{Area, Stream};

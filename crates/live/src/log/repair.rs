@@ -1,6 +1,6 @@
 //! What one device of a mirrored log lacks and the other has.
 
-use super::recovery::Halves;
+use super::halves::Halves;
 use super::scan::ScannedRecord;
 use crate::device::{BLOCK_BYTES, Buffer, DeviceIndex, IoError};
 use crate::format::{ArrayTag, RECORD_HEADER_BYTES};

@@ -4,7 +4,7 @@
 //! next place on either.
 
 use super::copies::CopySet;
-use super::recovery::LogReadError;
+use super::read_error::LogReadError;
 use super::stream::Area;
 use crate::device::{BLOCK_BYTES, DeviceIndex, IoError};
 use crate::format::{ArrayTag, RECORD_HEADER_BYTES, RecordHeader};

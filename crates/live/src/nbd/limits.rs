@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use strewn_base::SECTOR_BYTES;
 
-use super::server::ServerError;
+use super::server_error::ServerError;
 
 /// The protocol requires that unfragmented reads of this size are possible.
 const UNFRAGMENTED_BYTES: u32 = 64 << 10;

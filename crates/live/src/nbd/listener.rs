@@ -1,50 +1,14 @@
 //! The listening socket of a server: a Unix socket that only its owner may open, or a loopback address.
 
-use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::server::ServerError;
+use super::address::Address;
+use super::server_error::ServerError;
 use super::stream::Stream;
 use crate::private_socket::{PrivateSocket, SocketError};
-
-/// The address of a server. Its text is the URI that NBD clients take.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Address {
-    /// A socket in the file system.
-    Unix(PathBuf),
-    /// A port on this machine.
-    Tcp(SocketAddr),
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unix(path) => {
-                write!(formatter, "nbd+unix:///?socket=")?;
-                for &byte in path.as_os_str().as_encoded_bytes() {
-                    match byte {
-                        b'A'..=b'Z'
-                        | b'a'..=b'z'
-                        | b'0'..=b'9'
-                        | b'/'
-                        | b'-'
-                        | b'.'
-                        | b'_'
-                        | b'~' => {
-                            write!(formatter, "{}", char::from(byte))?;
-                        }
-                        _ => write!(formatter, "%{byte:02X}")?,
-                    }
-                }
-                Ok(())
-            }
-            Self::Tcp(address) => write!(formatter, "nbd://{address}"),
-        }
-    }
-}
 
 /// A socket that clients connect to.
 #[derive(Debug)]

@@ -46,9 +46,11 @@
 //! # }
 //! ```
 
+mod address;
 mod budget;
 mod clients;
 mod connection;
+mod content;
 mod export;
 mod exports;
 mod handshake;
@@ -62,15 +64,17 @@ mod replies;
 mod requests;
 mod sender;
 mod server;
+mod server_error;
 mod stream;
 mod transmission;
 
+pub use address::Address;
 pub use budget::Usage;
 pub use export::{Answer, Export, ExportError, Extent, Features, Reply, Request, Requester};
 pub use exports::{ExportEntry, Exports, OneExport};
 pub use limits::Limits;
-pub use listener::Address;
-pub use server::{Server, ServerError, Stopper};
+pub use server::{Server, Stopper};
+pub use server_error::ServerError;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

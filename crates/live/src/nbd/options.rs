@@ -12,7 +12,7 @@ use super::protocol::{
     ALLOCATION_CONTEXT, ALLOCATION_CONTEXT_ID, Fields, OPTION_REPLY_MAGIC, STRING_BYTES, info,
     option, option_reply, transmission_flag as flag,
 };
-use super::server::ServerError;
+use super::server_error::ServerError;
 
 /// The properties of an export that clients are told.
 #[derive(Debug, Clone)]

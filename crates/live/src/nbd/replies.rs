@@ -6,6 +6,7 @@ use std::net::Shutdown;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::budget::Charge;
+use super::content::Content;
 use super::export::{Answer, ExportError, Extent, Reply, Requester};
 use super::locked;
 use super::protocol::{Errno, allocation_flag};
@@ -38,19 +39,6 @@ struct Ready {
     cookie: u64,
     content: Content,
     _charge: Charge,
-}
-
-/// The content of a reply.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Content {
-    Done,
-    Data {
-        offset: u64,
-        data: Vec<u8>,
-    },
-    /// Extent descriptors: length and flags.
-    Allocation(Vec<(u32, u32)>),
-    Error(Errno, String),
 }
 
 impl Outbox {

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
+use super::content::Content;
 use super::protocol::{
     ALLOCATION_CONTEXT_ID, SIMPLE_REPLY_MAGIC, STRING_BYTES, STRUCTURED_REPLY_MAGIC, chunk,
 };
-use super::replies::Content;
 use super::stream::Stream;
 
 /// Small replies are collected up to this size; data of at least half of it is sent directly.

@@ -8,6 +8,7 @@ pub(crate) mod comparison;
 mod effects;
 pub(crate) mod figures;
 pub(crate) mod findings;
+mod in_run;
 pub(crate) mod independence;
 pub(crate) mod like;
 pub(crate) mod loss;

@@ -2,6 +2,7 @@
 //! are matched by name. If every run has a single array, those are compared whatever their names.
 
 use crate::analysis::beyond_bands::{beside_bands, notes};
+use crate::analysis::in_run::{InRun, is_set_differently};
 use crate::analysis::verdicts::verdicts;
 use crate::data::array::ArrayResults;
 use crate::data::columns::Place;
@@ -107,9 +108,6 @@ fn comparison(
     RunsComparison { notes: notes(runs, &compared), ..compared }
 }
 
-/// An array, and the results that it belongs to.
-pub(super) type InRun<'a> = (&'a Results, &'a ArrayResults);
-
 /// Compares arrays as one.
 fn compared_array(
     runs: &[(String, &Results)],
@@ -180,27 +178,6 @@ fn figures(array: &ArrayResults, segment: &Segment, first: Option<&Segment>) -> 
 
 /// The beginning of the names of an array's settings, before its name.
 const OF_ARRAYS: &str = "array.";
-
-/// The ends of the names of settings that are listed only beside another one that is on, and their defaults. Absent,
-/// they have these values.
-const DEFAULTS: [(&str, &str); 4] = [
-    ("write_anywhere.relocation_reads_in_flight", "8"),
-    ("write_anywhere.reallocation_scan.per_second", "20 MiB"),
-    ("write_anywhere.reallocation_scan.stretch_blocks", "512"),
-    ("write_anywhere.reallocation_scan.threshold", "4"),
-];
-
-/// Returns whether two runs were set differently. A setting that one lacks is off there, or at its default.
-pub(super) fn is_set_differently(name: &str, one: Option<&str>, other: Option<&str>) -> bool {
-    let is_as_if_absent = |value: &str| {
-        value == "false"
-            || DEFAULTS.iter().any(|(end, default)| name.ends_with(end) && value == *default)
-    };
-    match (one, other) {
-        (Some(value), None) | (None, Some(value)) => !is_as_if_absent(value),
-        (one, other) => one != other,
-    }
-}
 
 /// Returns a row of values, one for each run, if they are not all the same. Sizes and times are in one unit.
 fn row(name: &str, values: Vec<Option<String>>) -> Option<DifferingParameter> {

@@ -2,8 +2,8 @@
 //! kind of phase; `docs/report.md` has the rule.
 
 use crate::analysis::beyond_bands::{BesideBands, beside_bands};
+use crate::analysis::in_run::{InRun, is_set_differently};
 use crate::analysis::like::{have_same_mix, is_measure_of_array, like_kinds};
-use crate::analysis::runs::{InRun, is_set_differently};
 use crate::data::comparison::Metric;
 use crate::data::number::fixed;
 use crate::data::phase::kind_in_words;

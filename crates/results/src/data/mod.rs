@@ -26,6 +26,7 @@ pub(crate) mod overhead;
 pub(crate) mod page_cache;
 pub(crate) mod phase;
 pub(crate) mod published;
+mod published_reader;
 pub(crate) mod published_row;
 pub(crate) mod quantity;
 pub(crate) mod redundancy;

@@ -34,10 +34,10 @@
 //! ```
 
 use crate::data::comparison::Metric;
+use crate::data::published_reader::Reader;
 use crate::data::published_row::{self, PublishedRow, RawRow};
-use crate::data::toml_text::{TomlError, TomlText};
+use crate::data::toml_text::TomlError;
 use serde::Deserialize;
-use std::ops::Range;
 use std::path::Path;
 use toml::Spanned;
 
@@ -105,12 +105,12 @@ impl Published {
     /// metrics of an array have different numbers of segments, or one is given both by segment and
     /// as steady; if a row has both a figure and a range, or a link has another metric than a rate.
     pub fn from_toml(text: &str, path: impl AsRef<Path>) -> Result<Self, TomlError> {
-        Self::read(&Reader(TomlText::new(text, path.as_ref())))
+        Self::read(&Reader::new(text, path.as_ref()))
     }
 
     /// Not generic, so that it is compiled here and not again by each caller.
     fn read(reader: &Reader) -> Result<Self, TomlError> {
-        let raw: RawPublished = reader.0.parse()?;
+        let raw: RawPublished = reader.parse()?;
         let mut arrays: Vec<PublishedArray> = Vec::with_capacity(raw.array.len());
         for array in raw.array {
             if arrays.iter().any(|other| other.name == *array.name.get_ref()) {
@@ -198,9 +198,6 @@ struct RawRatio {
     percent: Spanned<f64>,
 }
 
-/// The text being read.
-pub(super) struct Reader<'a>(TomlText<'a>);
-
 impl Reader<'_> {
     fn array(&self, raw: RawArray) -> Result<PublishedArray, TomlError> {
         let segments = [&raw.iops, &raw.mib_per_s, &raw.response_ms];
@@ -280,28 +277,5 @@ impl Reader<'_> {
             segment: raw.segment.into_inner(),
             percent: raw.percent.into_inner(),
         })
-    }
-
-    pub(super) fn positive<T>(
-        &self,
-        place: &Spanned<T>,
-        figures: &[f64],
-        field: &str,
-    ) -> Result<(), TomlError> {
-        let wrong = |figure: &&f64| !(figure.is_finite() && **figure > 0.0);
-        match figures.iter().find(wrong) {
-            Some(figure) => {
-                let message = format!("{figure} is not a positive number");
-                Err(self.error(place.span(), field, message))
-            }
-            None if figures.is_empty() => {
-                Err(self.error(place.span(), field, "no figures".to_owned()))
-            }
-            None => Ok(()),
-        }
-    }
-
-    pub(super) fn error(&self, span: Range<usize>, field: &str, message: String) -> TomlError {
-        self.0.error(span, field, message)
     }
 }

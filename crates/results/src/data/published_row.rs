@@ -2,7 +2,7 @@
 
 use crate::data::columns::Unit;
 use crate::data::figure::{FigureMetric, FigureOf};
-use crate::data::published::Reader;
+use crate::data::published_reader::Reader;
 use crate::data::statistic::Statistic;
 use crate::data::toml_text::TomlError;
 use serde::Deserialize;

@@ -14,7 +14,7 @@ use super::measure::{Meter, ProbedDevice};
 use super::payload::Payload;
 use crate::array_run::ArrayRun;
 use crate::layout_map;
-use crate::run::Observer;
+use crate::observer::Observer;
 use strewn_scenario::build::Mapped;
 
 /// Interval between checks for a stop and reports of progress.

@@ -6,7 +6,7 @@ use strewn_scenario::Bytes;
 use thiserror::Error;
 
 use crate::load::LoadError;
-use crate::run::RunError;
+use crate::run_error::RunError;
 
 /// Why a run cannot start, or ends early.
 #[derive(Debug, Error)]

@@ -11,7 +11,7 @@ use strewn_scenario::Scenario;
 use super::payload::Payload;
 use super::{FillFile, LiveError, LiveOptions};
 use crate::layout_map;
-use crate::run::Observer;
+use crate::observer::Observer;
 
 /// Sectors of one write: 1 MiB.
 const WRITE_SECTORS: u64 = 2_048;

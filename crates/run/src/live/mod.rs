@@ -25,7 +25,8 @@ use strewn_sim::Host;
 
 use crate::array_run::ArrayRun;
 use crate::load::Load;
-use crate::run::{self, Observer};
+use crate::observer::Observer;
+use crate::run;
 use crate::{hosts, results};
 use strewn_scenario::build::map_of_groups;
 

@@ -17,8 +17,8 @@ use strewn_sim::Simulated;
 
 use crate::array_run::ArrayRun;
 use crate::replace_file::Replacement;
-use crate::replicates::{sensitivity_path, sensitivity_text};
 use crate::save_error::SaveError;
+use crate::sensitivity_file::{sensitivity_path, sensitivity_text};
 use container::{Container, Kind};
 
 /// The file of the run as a whole.

@@ -14,8 +14,8 @@ use strewn_results::{Argument, Prediction, StudyText, SweepChartSpec, TomlError,
 use strewn_run::QUICK_SCALE_DOWN;
 use toml::{Spanned, Value};
 
+use crate::absolute_path::absolute;
 use crate::error::StudyError;
-use crate::plan::absolute;
 use axis::{Axis, RawAxis};
 pub use choices::{AxisChoice, ValueChoice};
 pub(crate) use figures::Measured;

@@ -15,7 +15,7 @@ pub use smb::{Smb1, Smb2, Smb2Dialect};
 use direct::Direct;
 use strewn_base::state::SavedValue;
 
-use crate::exchange::{Exchange, Leg, ProcessorCosts, Round, SubRequest, SubRequestKind};
+use crate::round::{Leg, ProcessorCosts, Round, SubRequest, SubRequestKind};
 use crate::{Direction, Train, WireCounts};
 
 /// How a protocol turns an operation into PDUs.
@@ -116,13 +116,6 @@ impl From<Protocol> for FrontEnd {
 }
 
 impl FrontEnd {
-    /// The exchange for an operation of `bytes`. Cheap, so it can be made again whenever it is looked at.
-    #[inline]
-    #[must_use]
-    pub fn exchange(&self, direction: Direction, bytes: u64) -> Exchange {
-        Exchange { front_end: *self, direction, bytes }
-    }
-
     /// The largest operation that is one request to the array, in bytes; 0 if each has several.
     #[must_use]
     pub fn largest_request_bytes(&self, direction: Direction) -> u64 {

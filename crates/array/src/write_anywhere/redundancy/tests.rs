@@ -114,6 +114,14 @@ fn each_read_is_recovered_once_and_never_while_its_rows_are_written() {
         }
         let losses = around.space.losses_of(GROUP).unwrap();
         assert!(losses.lost.is_empty() && around.driver.commands.is_empty(), "seed {seed}");
+        for first_stripe in (0..rows).map(|row| row * ROW_STRIPES) {
+            let tetris =
+                Tetris { group: GROUP, first_stripe, written: vec![0; 4], contents: vec![] };
+            assert!(
+                around.space.may_write(&tetris),
+                "seed {seed}: row {first_stripe} stays locked"
+            );
+        }
     }
 }
 
