@@ -11,7 +11,7 @@ use strewn_alloc::SummaryBitmap;
 /// A sector is *dirty* from its write until a destage takes it, then *in flight* until the destage has written it.
 /// A sector written again while dirty takes no more room (coalescing); written again while in flight it is both.
 #[derive(Debug)]
-pub(super) struct WriteCache {
+pub(crate) struct WriteCache {
     dirty: SummaryBitmap,
     in_flight: SummaryBitmap,
     /// The elevator's position. The next destage begins at the first dirty sector from here on.
@@ -19,7 +19,7 @@ pub(super) struct WriteCache {
 }
 
 impl WriteCache {
-    pub(super) fn new(lun_sectors: u64) -> Self {
+    pub(crate) fn new(lun_sectors: u64) -> Self {
         Self {
             dirty: SummaryBitmap::new(lun_sectors),
             in_flight: SummaryBitmap::new(lun_sectors),
@@ -27,42 +27,42 @@ impl WriteCache {
         }
     }
 
-    pub(super) fn dirty_sectors(&self) -> u64 {
+    pub(crate) fn dirty_sectors(&self) -> u64 {
         self.dirty.count()
     }
 
-    pub(super) fn sectors_in_flight(&self) -> u64 {
+    pub(crate) fn sectors_in_flight(&self) -> u64 {
         self.in_flight.count()
     }
 
     /// The room that they take.
-    pub(super) fn sectors(&self) -> u64 {
+    pub(crate) fn sectors(&self) -> u64 {
         self.dirty.count() + self.in_flight.count()
     }
 
     /// Whether the spindles are up to date.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.dirty.is_empty() && self.in_flight.is_empty()
     }
 
     /// The number of a write's sectors that are dirty already, and take no more room.
     #[inline]
-    pub(super) fn coalesced(&self, sectors: Range<u64>) -> u64 {
+    pub(crate) fn coalesced(&self, sectors: Range<u64>) -> u64 {
         self.dirty.count_range(sectors)
     }
 
     /// The number of dirty sectors among these.
-    pub(super) fn dirty_within(&self, sectors: Range<u64>) -> u64 {
+    pub(crate) fn dirty_within(&self, sectors: Range<u64>) -> u64 {
         self.dirty.count_range(sectors)
     }
 
     /// Adds a write that there is room for.
-    pub(super) fn write(&mut self, sectors: Range<u64>) {
+    pub(crate) fn write(&mut self, sectors: Range<u64>) {
         self.dirty.insert_range(sectors);
     }
 
     /// The runs of dirty sectors.
-    pub(super) fn dirty_runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+    pub(crate) fn dirty_runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut at = 0;
         std::iter::from_fn(move || {
             let start = self.dirty.next_member(at)?;
@@ -72,7 +72,7 @@ impl WriteCache {
     }
 
     /// The runs of dirty sectors within `sectors`.
-    pub(super) fn dirty_runs_within(
+    pub(crate) fn dirty_runs_within(
         &self,
         sectors: Range<u64>,
     ) -> impl Iterator<Item = Range<u64>> + '_ {
@@ -86,46 +86,46 @@ impl WriteCache {
 
     /// Prefetches the bits of `sector`.
     #[inline]
-    pub(super) fn prefetch(&self, sector: u64) {
+    pub(crate) fn prefetch(&self, sector: u64) {
         self.dirty.prefetch(sector);
         self.in_flight.prefetch(sector);
     }
 
     /// Prefetches what says, mostly, that `sector` is not in the cache.
     #[inline]
-    pub(super) fn prefetch_summary(&self, sector: u64) {
+    pub(crate) fn prefetch_summary(&self, sector: u64) {
         self.dirty.prefetch_summary(sector);
         self.in_flight.prefetch_summary(sector);
     }
 
     /// Prefetches what a write changes: the bits of `sector`.
     #[inline]
-    pub(super) fn prefetch_dirty(&self, sector: u64) {
+    pub(crate) fn prefetch_dirty(&self, sector: u64) {
         self.dirty.prefetch(sector);
         self.dirty.prefetch_summary(sector);
     }
 
     /// Prefetches what the elevator will come to next.
     #[inline]
-    pub(super) fn prefetch_next_dirty(&self) {
+    pub(crate) fn prefetch_next_dirty(&self) {
         self.prefetch(self.dirty.next_member_is_near(self.sweep));
     }
 
     /// Whether all of `sectors` are in the cache.
     #[inline(always)]
-    pub(super) fn holds_all(&self, sectors: Range<u64>) -> bool {
+    pub(crate) fn holds_all(&self, sectors: Range<u64>) -> bool {
         self.dirty.covers_with(&self.in_flight, sectors)
     }
 
     /// Whether some of `sectors` are in the cache.
-    pub(super) fn holds_any(&self, sectors: Range<u64>) -> bool {
+    pub(crate) fn holds_any(&self, sectors: Range<u64>) -> bool {
         let end = sectors.end.min(self.dirty.len());
         let sectors = sectors.start.min(end)..end;
         self.dirty.count_range(sectors.clone()) + self.in_flight.count_range(sectors) > 0
     }
 
     /// The runs of `sectors` that are in the cache.
-    pub(super) fn held(&self, sectors: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+    pub(crate) fn held(&self, sectors: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut at = sectors.start;
         std::iter::from_fn(move || {
             let start = (at..sectors.end).find(|sector| self.holds(*sector))?;
@@ -137,7 +137,7 @@ impl WriteCache {
 
     /// The first dirty sector from the elevator's position on, wrapping at the end of the LUN.
     #[inline]
-    pub(super) fn next_dirty(&self) -> Option<u64> {
+    pub(crate) fn next_dirty(&self) -> Option<u64> {
         if self.dirty.is_empty() {
             // Others' sectors are to be destaged.
             return None;
@@ -146,35 +146,35 @@ impl WriteCache {
     }
 
     /// The end of the dirty run that begins at `first`, at most `limit`.
-    pub(super) fn dirty_run_end(&self, first: u64, limit: u64) -> u64 {
+    pub(crate) fn dirty_run_end(&self, first: u64, limit: u64) -> u64 {
         self.dirty.run_end(first, limit)
     }
 
     /// Moves the elevator to `sector`.
-    pub(super) fn sweep_on_to(&mut self, sector: u64) {
+    pub(crate) fn sweep_on_to(&mut self, sector: u64) {
         self.sweep = sector;
     }
 
     /// A destage takes `sectors`, all of them dirty.
-    pub(super) fn begin_destage(&mut self, sectors: Range<u64>) {
+    pub(crate) fn begin_destage(&mut self, sectors: Range<u64>) {
         self.dirty.remove_range(sectors.clone());
         self.in_flight.insert_range(sectors.clone());
         self.sweep = sectors.end;
     }
 
     /// A destage could not write `sectors`: they are dirty again.
-    pub(super) fn put_back(&mut self, sectors: Range<u64>) {
+    pub(crate) fn put_back(&mut self, sectors: Range<u64>) {
         self.in_flight.remove_range(sectors.clone());
         self.dirty.insert_range(sectors);
     }
 
     /// A destage has written `sectors`.
-    pub(super) fn end_destage(&mut self, sectors: Range<u64>) {
+    pub(crate) fn end_destage(&mut self, sectors: Range<u64>) {
         self.in_flight.remove_range(sectors);
     }
 
     /// Whether `sector` is no longer in the cache.
-    pub(super) fn is_gone(&self, sector: u64) -> bool {
+    pub(crate) fn is_gone(&self, sector: u64) -> bool {
         !self.holds(sector)
     }
 
