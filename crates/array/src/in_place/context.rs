@@ -62,6 +62,19 @@ pub(super) enum Next<P> {
 }
 
 impl<P: Payload, D: Driver<P>> Context<'_, P, D> {
+    /// The same, for a function that is called and not inlined: this one then stays in registers.
+    #[inline(always)]
+    pub(super) fn reborrow(&mut self) -> Context<'_, P, D> {
+        Context {
+            now_ns: self.now_ns,
+            driver: self.driver,
+            space: self.space,
+            memory: self.memory,
+            counters: self.counters,
+            next: self.next,
+        }
+    }
+
     /// Asks for something to be done elsewhere.
     #[inline]
     pub(super) fn then(&mut self, next: Next<P>) {

@@ -33,6 +33,8 @@ macro_rules! context {
 
 mod context;
 mod destage;
+#[cfg(test)]
+mod fixture;
 mod host;
 mod memory;
 mod redundancy;
@@ -47,7 +49,7 @@ use strewn_raid::{SpindleIndex, StripedLayout};
 use crate::abilities;
 use crate::counters::Counters;
 use crate::driver::{
-    Acknowledge, Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, SpindleCommand, Tag,
+    Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, SpindleCommand, Tag,
 };
 use crate::error::ArrayConfigError;
 use crate::failure::{DataLost, FailedSpindle};
@@ -63,10 +65,10 @@ pub use space::{
 use context::{Context, Next};
 use destage::Destaging;
 use host::Host;
-use memory::{GroupMemory, Memory};
+use memory::Memory;
 use redundancy::Redundancy;
 use space::blocks::{BlockSet, blocks_touched};
-use space::{DiskGroup, Run, Space};
+use space::{Run, Space};
 use tag::{Kind, TagFields};
 
 /// An in-place array.
@@ -88,9 +90,8 @@ impl<P: Payload> InPlace<P> {
     /// If a size is zero or the LUN does not fit the layout.
     pub fn new(config: InPlaceConfig) -> Result<Self, ArrayConfigError> {
         let space = Space::new(config, P::CARRIES_DATA)?;
-        let of_group = |group: &DiskGroup| GroupMemory::new(group.end_sector);
         Ok(Self {
-            memory: Memory::new(space.groups.map(of_group), space.config.write_cache_sectors),
+            memory: Memory::new(&space),
             host: Host::new(&space),
             destaging: Destaging::new(&space),
             redundancy: Redundancy::new(&space),
@@ -190,7 +191,7 @@ impl<P: Payload> InPlace<P> {
                 self.host.end_wait(group, read, blocks, payload, cx);
             }
             Next::CompleteWrite(group, write) => {
-                self.host.complete(group, write, Acknowledge::Now, cx);
+                self.host.complete_waiting(group, write, cx);
             }
             Next::Write(write, when) => self.host.write_or_wait(write, when, cx),
             Next::AdmitWaiting => self.host.admit_waiting(cx),
@@ -227,14 +228,44 @@ impl<P: Payload> InPlace<P> {
         now_ns: u64,
         driver: &mut impl Driver<P>,
     ) {
-        let cx = context!(self, now_ns, driver);
         let outcome = Some((payload, gone));
+        // A context of its own for each: that of what is inlined stays in registers.
         match tag.kind {
-            Kind::HostRead => self.host.on_read_done(tag, payload, gone, cx),
-            Kind::Destage => self.destaging.on_command_done(tag, outcome, cx),
-            Kind::Recovery => self.redundancy.on_recovery_command_done(tag, outcome, cx),
-            Kind::Step => self.redundancy.on_rebuild_command_done(tag, outcome, cx),
-            Kind::ReadAhead => self.host.on_read_ahead_done(tag, Some(payload), gone, cx),
+            Kind::HostRead => {
+                self.host.on_read_done(tag, payload, gone, context!(self, now_ns, driver));
+            }
+            Kind::Destage => {
+                let cx = context!(self, now_ns, driver);
+                if self.destaging.on_command_done(tag, outcome, cx) {
+                    self.on_destage_ended(tag.group, now_ns, driver);
+                }
+            }
+            Kind::Recovery => {
+                let cx = context!(self, now_ns, driver);
+                self.redundancy.on_recovery_command_done(tag, outcome, cx);
+            }
+            Kind::Step => {
+                let cx = context!(self, now_ns, driver);
+                self.redundancy.on_rebuild_command_done(tag, outcome, cx);
+            }
+            Kind::ReadAhead => {
+                let cx = context!(self, now_ns, driver);
+                self.host.on_read_ahead_done(tag, Some(payload), gone, cx);
+            }
+        }
+    }
+
+    /// A destage has ended: there is room in the cache, and a stripe that others may have waited for.
+    #[inline(always)]
+    fn on_destage_ended(&mut self, group: GroupIndex, now_ns: u64, driver: &mut impl Driver<P>) {
+        let is_waited_for = !self.memory.waiting_for_room.is_empty()
+            || self.space.is_degraded(group)
+            || self.destaging.has_log_drain();
+        if P::CARRIES_DATA || is_waited_for {
+            self.next.push(Next::DestageEnded(group));
+        } else {
+            // Nearly always only others begin, which ask for nothing.
+            self.destaging.begin(context!(self, now_ns, driver));
         }
     }
 
@@ -381,7 +412,11 @@ impl<P: Payload> Array<P> for InPlace<P> {
                 let run = Run { spindle, first_sector, sectors: command.sectors };
                 self.redundancy.recover(tag, run, cx);
             }
-            Kind::Destage => self.destaging.on_command_done(tag, None, cx),
+            Kind::Destage => {
+                if self.destaging.on_command_done(tag, None, cx) {
+                    self.next.push(Next::DestageEnded(tag.group));
+                }
+            }
             Kind::Recovery => self.redundancy.on_recovery_command_done(tag, None, cx),
             Kind::ReadAhead => self.host.on_read_ahead_done(tag, None, &BlockSet::EMPTY, cx),
             // The step was given up when the spindle failed.

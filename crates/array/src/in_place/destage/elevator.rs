@@ -20,11 +20,19 @@ const SEARCH_CHUNKS: u32 = 16;
 impl<P: Payload> Destaging<P> {
     /// Begins destages in each disk group while there is enough to write back and room for more in flight. What waits
     /// for room in the cache may be waiting for any group.
+    #[inline(always)]
     pub(crate) fn begin(&mut self, cx: &mut Context<'_, P, impl Driver<P>>) {
+        if self.groups.has_several() || self.has_to_destage(GroupIndex(0), cx.memory) {
+            self.begin_some(&mut cx.reborrow());
+        }
+    }
+
+    #[inline(never)]
+    fn begin_some(&mut self, cx: &mut Context<'_, P, impl Driver<P>>) {
         let before = cx.driver.turn_to(Work::WriteBack);
         self.begin_in(GroupIndex(0), cx);
         if self.groups.has_several() {
-            self.begin_in_further_groups(cx);
+            self.begin_in_further_groups(&mut cx.reborrow());
         }
         cx.driver.turn_to(before);
     }
@@ -47,7 +55,7 @@ impl<P: Payload> Destaging<P> {
                 && destaging.longest_command_sectors > 0
                 && let Some(stripes) = destaging.stripes_from(sectors.start, group, memory)
             {
-                if self.begin_stripes(id, stripes, cx) {
+                if self.begin_stripes(id, stripes, &mut cx.reborrow()) {
                     continue;
                 }
                 break;
@@ -67,7 +75,7 @@ impl<P: Payload> Destaging<P> {
                 Destage { of_log_drain, ..Destage::of_extent(sectors, Some(place), data) };
             let slot = destaging.destages.insert(destage);
             cx.counters.destages += 1;
-            self.send_reads(id, slot, cx);
+            self.send_reads(id, slot, &mut cx.reborrow());
         }
     }
 

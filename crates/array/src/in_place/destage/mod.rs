@@ -14,6 +14,8 @@ mod parity_costs;
 mod partial_stripes;
 mod set_aside;
 mod stripes;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 
@@ -106,15 +108,16 @@ impl<P: Payload> Destaging<P> {
         Self { groups, log_drain: None }
     }
 
-    /// A command of a destage has completed, a read with all but the blocks that are gone; or it failed. The parity
-    /// written with it covers a failed write, unless that is of parity itself.
+    /// A command of a destage has completed, a read with all but the blocks that are gone; or it failed. Returns
+    /// whether the destage has ended. The parity written with it covers a failed write, unless that is of parity
+    /// itself.
     #[inline(always)]
     pub(super) fn on_command_done(
         &mut self,
         tag: TagFields,
         outcome: Option<(&P, &BlockSet)>,
         cx: &mut Context<'_, P, impl Driver<P>>,
-    ) {
+    ) -> bool {
         let TagFields { group: id, slot, .. } = tag;
         let destage = &mut self.groups[id].destages[slot];
         assert!(destage.awaited > 0, "a command has completed that its destage did not wait for");
@@ -127,19 +130,21 @@ impl<P: Payload> Destaging<P> {
             destage.on_read(tag, payload, gone, &cx.space.groups[id].layout);
         }
         if destage.awaited > 0 {
-            return;
+            return false;
         }
         if destage.writing {
             self.end(id, slot, cx);
+            return true;
         } else if destage.stripes.is_some() {
-            self.on_partial_stripe_read(id, slot, cx);
+            return self.on_partial_stripe_read(id, slot, &mut cx.reborrow());
         } else if std::mem::take(&mut destage.again) {
-            self.send_reads(id, slot, cx);
-        } else if destage.lacks_something() && self.set_aside(id, slot, cx) {
-            cx.then(Next::DestageEnded(id));
+            self.send_reads(id, slot, &mut cx.reborrow());
+        } else if destage.lacks_something() && self.set_aside(id, slot, &mut cx.reborrow()) {
+            return true;
         } else {
-            self.send_writes(id, slot, cx);
+            self.send_writes(id, slot, &mut cx.reborrow());
         }
+        false
     }
 
     /// All is written.
@@ -165,7 +170,6 @@ impl<P: Payload> Destaging<P> {
                 cx.then(Next::MendParity(id, first, bytes.gone.clone()));
             }
         }
-        cx.then(Next::DestageEnded(id));
     }
 
     /// Where the sectors lie by the layout that a command reads, if the command is about to change them; `None` for

@@ -19,7 +19,7 @@ use strewn_raid::{Member, SpindleIndex, StripedLayout, UpdateMethod};
 use crate::driver::Driver;
 use crate::payload::{BlockContents, Contents, Payload};
 
-use super::super::context::{Context, Next};
+use super::super::context::Context;
 use super::super::memory::GroupMemory;
 use super::super::space::blocks::{self, BlockSet, bytes_of};
 use super::super::space::{DiskGroup, LunLayout, Run};
@@ -159,8 +159,8 @@ impl<P: Payload> Destaging<P> {
         }
     }
 
-    /// All reads of a partial stripe have come, or failed. If a spindle was lost meanwhile, nothing is written, and the
-    /// elevator will come to the sectors again.
+    /// All reads of a partial stripe have come, or failed. Returns whether it has ended: if a spindle was lost
+    /// meanwhile, nothing is written, and the elevator will come to the sectors again.
     #[cold]
     #[inline(never)]
     pub(super) fn on_partial_stripe_read(
@@ -168,16 +168,16 @@ impl<P: Payload> Destaging<P> {
         id: GroupIndex,
         slot: usize,
         cx: &mut Context<'_, P, impl Driver<P>>,
-    ) {
+    ) -> bool {
         let group = &cx.space.groups[id];
         let destage = &self.groups[id].destages[slot];
         let (stripe, _) = group.stripe_of(destage.sectors.start);
         if destage.again || destage.lacks_something() && !group.lost_of(stripe).is_empty() {
             self.give_up(id, slot, cx);
-            cx.then(Next::DestageEnded(id));
-        } else {
-            self.send_partial_writes(id, slot, cx);
+            return true;
         }
+        self.send_partial_writes(id, slot, cx);
+        false
     }
 
     fn send_partial_writes(

@@ -4,7 +4,8 @@
 //! * If all data of a stripe are dirty, data and new parity are written, and nothing is read: see
 //!   [`full_stripes`](super::full_stripes).
 //! * If a dirty run is as long as two chunks, or at least half of its data are dirty, all dirty data of the stripe go
-//!   out with one update of their parity, by read-modify-write or by reconstruct-write: see [`partial_stripes`](super::partial_stripes).
+//!   out with one update of their parity, by read-modify-write or by reconstruct-write: see
+//!   [`partial_stripes`](super::partial_stripes).
 //!
 //! The elevator asks for more than an extent only where the extent reaches the end of its chunk, so small random writes
 //! pay for none of this.

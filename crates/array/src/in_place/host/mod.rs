@@ -3,6 +3,8 @@
 mod partial_writes;
 mod read_ahead;
 mod reads;
+#[cfg(test)]
+mod tests;
 mod writes;
 
 use std::ops::Range;
@@ -58,7 +60,7 @@ impl<P: Payload> Host<P> {
             self.read(group, operation, cx);
         }
         if let Some(sectors) = ahead {
-            self.read_ahead(group, sectors, cx);
+            self.read_ahead(group, sectors, &mut cx.reborrow());
         }
     }
 
@@ -72,7 +74,7 @@ impl<P: Payload> Host<P> {
     ) {
         charge(&operation, cx);
         if cx.space.config.format.is_durable() {
-            self.write_blocks(group, operation, cx);
+            self.write_blocks(group, operation, &mut cx.reborrow());
         } else {
             self.write_or_wait(operation, Acknowledge::AfterProcessor, cx);
         }

@@ -121,9 +121,19 @@ impl<P: Payload> Host<P> {
         }
     }
 
+    /// Writes what waited for its blocks and owns them now.
+    pub(crate) fn complete_waiting(
+        &mut self,
+        group: GroupIndex,
+        host: HostOperation<P>,
+        cx: &mut Context<'_, P, impl Driver<P>>,
+    ) {
+        self.complete(group, host, Acknowledge::Now, cx);
+    }
+
     /// Writes what owns its blocks, after reading its edge blocks if it has any.
     #[inline(never)]
-    pub(crate) fn complete(
+    fn complete(
         &mut self,
         group: GroupIndex,
         host: HostOperation<P>,

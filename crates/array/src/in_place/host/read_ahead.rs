@@ -321,6 +321,7 @@ pub(super) fn keep_read<P: Payload>(
 }
 
 /// Recounts the blocks that were read ahead and dropped without a use.
+#[inline(always)]
 fn note_dropped<P: Payload>(cx: &mut Context<'_, P, impl Driver<P>>) {
     cx.counters.read_ahead_dropped = cx.memory.dropped_unread();
 }

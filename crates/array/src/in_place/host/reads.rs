@@ -97,7 +97,8 @@ impl<P: Payload> Host<P> {
                 self.groups[id].reads[slot].answer.splice(from_sector, &part);
             } else if memory.read_cache.as_ref().is_some_and(|cache| cache.has_any()) {
                 let at_spindle = (place.spindle, place.sector_on_spindle);
-                let hits = self.read_through_cache(id, slot, at..end, at_spindle, cx);
+                let hits =
+                    self.read_through_cache(id, slot, at..end, at_spindle, &mut cx.reborrow());
                 cx.counters.cache_hits += u64::from(hits == touched.end - touched.start);
                 cx.counters.host_read_hits += if edge_of.is_some() { 0 } else { hits };
             } else {
@@ -155,7 +156,9 @@ impl<P: Payload> Host<P> {
         match read.edge_of {
             None => cx.driver.acknowledge(read.host.id, when, read.answer),
             Some(write) => {
-                self.on_edge_read(group, write, read.host.first_sector, Some(read.answer), cx);
+                let first_sector = read.host.first_sector;
+                let cx = &mut cx.reborrow();
+                self.on_edge_read(group, write, first_sector, Some(read.answer), cx);
             }
         }
     }
@@ -216,7 +219,10 @@ impl<P: Payload> Host<P> {
             cx.space.bad_blocks.refused += 1;
             match read.edge_of {
                 None => cx.driver.refuse(read.host.id, Refusal::BlocksGone),
-                Some(write) => self.on_edge_read(group, write, read.host.first_sector, None, cx),
+                Some(write) => {
+                    let cx = &mut cx.reborrow();
+                    self.on_edge_read(group, write, read.host.first_sector, None, cx);
+                }
             }
             return;
         }
@@ -224,7 +230,7 @@ impl<P: Payload> Host<P> {
             read.answer.splice(at_sector, &part);
         }
         if read.is_kept && read.gone.is_empty() {
-            keep_read(group, &read.sectors(), &read.answer, cx);
+            keep_read(group, &read.sectors(), &read.answer, &mut cx.reborrow());
         }
         self.end_read(group, read, Acknowledge::Now, cx);
     }

@@ -75,7 +75,7 @@ impl<P: Payload> Host<P> {
         let group = cx.space.lun(host.lun).group;
         let coalesced = cx.memory.room_for(group, range_of(host)).ok_or(NotWritten::NoRoom)?;
         if cx.space.config.log.is_some() {
-            log(host, cx)?;
+            log(host, &mut cx.reborrow())?;
         }
         cx.counters.coalesced_sectors += coalesced;
         let memory = &mut cx.memory.groups[group];
@@ -84,7 +84,7 @@ impl<P: Payload> Host<P> {
         self.drop_old_reads(group, &range_of(host), cx);
         cx.driver.acknowledge(host.id, when, P::default());
         if cx.space.config.format.is_durable() {
-            self.on_blocks_free(group, &range_of(host), cx);
+            self.on_blocks_free(group, &range_of(host), &mut cx.reborrow());
         }
         Ok(())
     }

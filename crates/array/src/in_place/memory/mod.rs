@@ -12,7 +12,7 @@ use strewn_alloc::GroupIndex;
 use crate::driver::HostOperation;
 use crate::payload::Payload;
 
-use super::space::Groups;
+use super::space::{Groups, Space};
 pub(crate) use read_cache::{ReadCache, Source};
 pub(crate) use write_cache::WriteCache;
 
@@ -37,10 +37,10 @@ pub(crate) struct GroupMemory<P: Payload> {
 
 impl<P: Payload> Memory<P> {
     /// Nothing cached.
-    pub(crate) fn new(groups: Groups<GroupMemory<P>>, write_cache_sectors: u64) -> Self {
+    pub(crate) fn new(space: &Space) -> Self {
         Self {
-            groups,
-            write_cache_sectors,
+            groups: space.groups.map(|group| GroupMemory::new(group.end_sector)),
+            write_cache_sectors: space.config.write_cache_sectors,
             waiting_for_room: VecDeque::new(),
             log_has_records: false,
         }

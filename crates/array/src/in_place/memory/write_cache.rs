@@ -191,3 +191,96 @@ strewn_base::saved_state! {
         built:;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use strewn_base::Rng;
+
+    use super::*;
+
+    /// A list of sectors, each of them dirty or not, and in flight or not.
+    struct Model {
+        dirty: Vec<bool>,
+        in_flight: Vec<bool>,
+        sweep: usize,
+    }
+
+    impl Model {
+        fn set(flags: &mut [bool], sectors: &Range<u64>, to: bool) {
+            flags[sectors.start as usize..sectors.end as usize].fill(to);
+        }
+
+        fn next_dirty(&self) -> Option<u64> {
+            let dirty = |from: usize| (from..self.dirty.len()).find(|at| self.dirty[*at]);
+            dirty(self.sweep).or_else(|| dirty(0)).map(|at| at as u64)
+        }
+
+        fn holds(&self, sector: u64) -> bool {
+            self.dirty[sector as usize] || self.in_flight[sector as usize]
+        }
+
+        fn assert_is(&self, cache: &WriteCache, sectors: &Range<u64>, context: &str) {
+            let count = |flags: &[bool]| flags.iter().filter(|flag| **flag).count() as u64;
+            assert_eq!(cache.dirty_sectors(), count(&self.dirty), "{context}");
+            assert_eq!(cache.sectors_in_flight(), count(&self.in_flight), "{context}");
+            assert_eq!(cache.next_dirty(), self.next_dirty(), "{context}");
+            let held: Vec<u64> = sectors.clone().filter(|sector| self.holds(*sector)).collect();
+            let all = held.len() as u64 == sectors.end - sectors.start;
+            assert_eq!(cache.holds_all(sectors.clone()), all, "{context}");
+            assert_eq!(cache.holds_any(sectors.clone()), !held.is_empty(), "{context}");
+            let found: Vec<u64> = cache.held(sectors.clone()).flatten().collect();
+            assert_eq!(found, held, "{context}");
+            let dirty: Vec<u64> =
+                sectors.clone().filter(|sector| self.dirty[*sector as usize]).collect();
+            let found: Vec<u64> = cache.dirty_runs_within(sectors.clone()).flatten().collect();
+            assert_eq!(found, dirty, "{context}");
+            assert_eq!(cache.coalesced(sectors.clone()), dirty.len() as u64, "{context}");
+        }
+    }
+
+    #[test]
+    fn sectors_are_dirty_and_in_flight_as_a_list_of_them_says() {
+        for seed in strewn_testing::seeds(40, 4_000) {
+            let mut rng = Rng::new(seed);
+            let lun_sectors = rng.within(1..1_200);
+            let mut cache = WriteCache::new(lun_sectors);
+            let flags = vec![false; lun_sectors as usize];
+            let mut model = Model { dirty: flags.clone(), in_flight: flags, sweep: 0 };
+            let mut destages: Vec<Range<u64>> = Vec::new();
+            for step in 0..100 {
+                let start = rng.below(lun_sectors);
+                let sectors = start..(start + rng.within(1..80)).min(lun_sectors);
+                match rng.below(4) {
+                    0 | 1 => {
+                        cache.write(sectors.clone());
+                        Model::set(&mut model.dirty, &sectors, true);
+                    }
+                    2 => {
+                        let Some(first) = cache.next_dirty() else { continue };
+                        let end = cache.dirty_run_end(first, (first + 20).min(lun_sectors));
+                        if (first..end).any(|sector| model.in_flight[sector as usize]) {
+                            cache.sweep_on_to(end);
+                        } else {
+                            cache.begin_destage(first..end);
+                            Model::set(&mut model.dirty, &(first..end), false);
+                            Model::set(&mut model.in_flight, &(first..end), true);
+                            destages.push(first..end);
+                        }
+                        model.sweep = end as usize;
+                    }
+                    _ => {
+                        let Some(taken) = destages.pop() else { continue };
+                        Model::set(&mut model.in_flight, &taken, false);
+                        if rng.one_in(3) {
+                            cache.put_back(taken.clone());
+                            Model::set(&mut model.dirty, &taken, true);
+                        } else {
+                            cache.end_destage(taken);
+                        }
+                    }
+                }
+                model.assert_is(&cache, &sectors, &format!("seed {seed}, step {step}"));
+            }
+        }
+    }
+}

@@ -8,6 +8,8 @@ mod rebuild;
 mod recovery;
 mod slices;
 mod steps;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 

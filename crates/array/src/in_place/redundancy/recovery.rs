@@ -27,7 +27,7 @@ use super::super::tag::{Kind, TagFields};
 use super::{GroupRedundancy, Redundancy};
 
 /// The detail of a recovery's tag: the command reads the wanted sectors themselves, from where they are now.
-const DIRECT: u32 = 1;
+pub(super) const DIRECT: u32 = 1;
 
 /// A read of sectors that are lost or bad.
 #[derive(SavedValue)]
@@ -36,7 +36,7 @@ pub(super) struct Recovery<P> {
     requester: Option<Tag>,
     /// The sectors, by the layout.
     run: Run,
-    stripe: u64,
+    pub(super) stripe: u64,
     member: Member,
     /// Commands in flight; none while it waits. The stripe is locked meanwhile.
     awaited: u32,

@@ -9,6 +9,8 @@ mod groups;
 mod layout;
 mod losses;
 mod segments;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 
