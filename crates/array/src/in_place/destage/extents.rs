@@ -1,7 +1,5 @@
 //! Extents: consecutive dirty sectors within one chunk. Old data and old parity are read, then both are written.
 
-use std::ops::Range;
-
 use strewn_alloc::GroupIndex;
 use strewn_base::Direction;
 use strewn_raid::{ChunkLocation, Member, MemberSet, SpindleIndex, StripedLayout};
@@ -62,60 +60,34 @@ impl<P: Payload> Destaging<P> {
         destage.writing = true;
         if group.losses.is_some() {
             let (stripe, member) = group.stripe_of(destage.sectors.start);
-            let write = group.plan_of_update(stripe, member).write;
-            let data = u64::from(write.contains(member));
+            let plan = group.plan_of_update(stripe, member);
+            let data = u64::from(plan.write.contains(member));
             cx.counters.data_writes += data;
-            cx.counters.parity_writes += u64::from(write.len()) - data;
+            cx.counters.parity_writes += u64::from(plan.write.len()) - data;
             if costs_parity(cx) {
-                self.charge_planned_parity(id, slot, cx);
+                // The new data and all that was read, less the one that the others are XORed into.
+                charge_xor(u64::from(plan.read.len()) * destage.len(), cx);
             }
-            self.send_planned((id, slot), stripe, write, Direction::Write, cx);
+            self.send_planned((id, slot), stripe, plan.write, Direction::Write, cx);
             cx.driver.all_or_none_ends();
             return;
         }
         if group.layout.has_parity() {
             if costs_parity(cx) {
                 // New data and old data, into old parity.
-                self.charge_parity(id, slot, 2, cx);
+                charge_xor(2 * destage.len(), cx);
             }
             self.send_pair(id, slot, Direction::Write, cx);
             cx.counters.parity_writes += 1;
         } else {
             destage.awaited = 1;
-            let sectors = (destage.sectors.end - destage.sectors.start) as u32;
+            let sectors = destage.len() as u32;
             let Some(place) = destage.place else { return };
             let place = (place.spindle, place.sector_on_spindle);
             self.send_member((id, slot, Member(0)), place, sectors, Direction::Write, cx);
         }
         cx.driver.all_or_none_ends();
         cx.counters.data_writes += 1;
-    }
-
-    /// Charges the processor for the parity of a degraded stripe: the new data and all that was read, less the one that
-    /// the others are XORed into.
-    #[cold]
-    fn charge_planned_parity(
-        &mut self,
-        id: GroupIndex,
-        slot: usize,
-        cx: &mut Context<'_, P, impl Driver<P>>,
-    ) {
-        let group = &cx.space.groups[id];
-        let (stripe, member) = group.stripe_of(self.groups[id].destages[slot].sectors.start);
-        let plan = group.plan_of_update(stripe, member);
-        self.charge_parity(id, slot, plan.read.len().into(), cx);
-    }
-
-    /// Charges the processor for XORing `passes` times an extent into its parity.
-    fn charge_parity(
-        &mut self,
-        id: GroupIndex,
-        slot: usize,
-        passes: u64,
-        cx: &mut Context<'_, P, impl Driver<P>>,
-    ) {
-        let Range { start, end } = self.groups[id].destages[slot].sectors;
-        charge_xor((end - start) * passes, cx);
     }
 
     /// Reads or writes members of a stripe at the extent's offset in their chunks.
@@ -129,9 +101,8 @@ impl<P: Payload> Destaging<P> {
         cx: &mut Context<'_, P, impl Driver<P>>,
     ) {
         let destage = &mut self.groups[id].destages[slot];
-        let first = destage.sectors.start;
-        let offset = first % cx.space.groups[id].layout.unit_sectors();
-        let sectors = (destage.sectors.end - first) as u32;
+        let offset = destage.sectors.start % cx.space.groups[id].layout.unit_sectors();
+        let sectors = destage.len() as u32;
         destage.awaited = members.len().into();
         for member in members.iter() {
             let group = &cx.space.groups[id];
@@ -177,7 +148,7 @@ impl<P: Payload> Destaging<P> {
         let (_, changed) = layout.stripe_of(destage.sectors.start);
         let parity = layout.shape().row_parity();
         destage.awaited = 2;
-        let sectors = (destage.sectors.end - destage.sectors.start) as u32;
+        let sectors = destage.len() as u32;
         let Some(place) = destage.place else { return };
         let ChunkLocation { spindle, sector_on_spindle, parity_spindle, parity_sector, .. } = place;
         for (member, spindle, first_sector) in
@@ -201,8 +172,7 @@ impl<P: Payload> Destage<P> {
         } else {
             std::mem::take(&mut self.data)
         };
-        let first = self.sectors.start;
-        let sectors = (self.sectors.end - first) as u32;
+        let (first, sectors) = (self.sectors.start, self.len() as u32);
         blocks::describe(&mut payload, first, sectors, |block| self.holds(block, is_parity));
         payload
     }

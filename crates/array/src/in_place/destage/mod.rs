@@ -265,6 +265,12 @@ impl<P> Destage<P> {
         }
     }
 
+    /// The number of its sectors.
+    #[inline(always)]
+    fn len(&self) -> u64 {
+        self.sectors.end - self.sectors.start
+    }
+
     /// The dirty sectors that it took.
     fn taken(&self) -> &[Range<u64>] {
         match &self.stripes {

@@ -92,8 +92,7 @@ impl<P: Payload> Destage<P> {
 impl<P> Destage<P> {
     /// Whether the extent has some of a block's sectors and not the others.
     fn covers_in_part(&self, block: usize) -> bool {
-        let sectors = (self.sectors.end - self.sectors.start) as u32;
-        let covered = sectors_of_block(self.sectors.start, sectors, block);
+        let covered = sectors_of_block(self.sectors.start, self.len() as u32, block);
         u64::from(covered.end - covered.start) < BLOCK_SECTORS
     }
 

@@ -55,9 +55,9 @@ impl<P: Payload> Host<P> {
         let ahead = self.note_read(&operation, cx.space);
         // Nearly every array has one group: with its number known, finding it costs nothing.
         if group == GroupIndex(0) {
-            self.read(GroupIndex(0), operation, cx);
+            self.read_for(GroupIndex(0), operation, None, cx);
         } else {
-            self.read(group, operation, cx);
+            self.read_for(group, operation, None, cx);
         }
         if let Some(sectors) = ahead {
             self.read_ahead(group, sectors, &mut cx.reborrow());

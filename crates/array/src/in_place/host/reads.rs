@@ -37,16 +37,6 @@ pub(super) struct HostRead<P> {
 }
 
 impl<P: Payload> Host<P> {
-    #[inline(always)]
-    pub(super) fn read(
-        &mut self,
-        group: GroupIndex,
-        host: HostOperation<P>,
-        cx: &mut Context<'_, P, impl Driver<P>>,
-    ) {
-        self.read_for(group, host, None, cx);
-    }
-
     /// Reads a block that a write covers in part.
     #[cold]
     pub(super) fn read_edge(
@@ -67,8 +57,9 @@ impl<P: Payload> Host<P> {
         self.read_for(cx.space.lun(lun).group, host, Some(write), cx);
     }
 
+    /// Reads for the host, or for a write.
     #[inline(always)]
-    fn read_for(
+    pub(super) fn read_for(
         &mut self,
         id: GroupIndex,
         host: HostOperation<P>,

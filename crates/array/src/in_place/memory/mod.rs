@@ -51,7 +51,7 @@ impl<P: Payload> Memory<P> {
     pub(crate) fn room_for(&self, group: GroupIndex, sectors: Range<u64>) -> Option<u64> {
         let asked = sectors.end - sectors.start;
         let used = self.groups.sum(|group| group.cache.sectors());
-        let coalesced = self.groups[group].cache.coalesced(sectors);
+        let coalesced = self.groups[group].cache.dirty_within(sectors);
         // An empty cache takes a write that is larger than itself, which could otherwise never be taken.
         let has_room = used == 0 || used + asked - coalesced <= self.write_cache_sectors;
         has_room.then_some(coalesced)

@@ -45,13 +45,8 @@ impl WriteCache {
         self.dirty.is_empty() && self.in_flight.is_empty()
     }
 
-    /// The number of a write's sectors that are dirty already, and take no more room.
-    #[inline]
-    pub(crate) fn coalesced(&self, sectors: Range<u64>) -> u64 {
-        self.dirty.count_range(sectors)
-    }
-
     /// The number of dirty sectors among these.
+    #[inline]
     pub(crate) fn dirty_within(&self, sectors: Range<u64>) -> u64 {
         self.dirty.count_range(sectors)
     }
@@ -234,7 +229,7 @@ mod tests {
                 sectors.clone().filter(|sector| self.dirty[*sector as usize]).collect();
             let found: Vec<u64> = cache.dirty_runs_within(sectors.clone()).flatten().collect();
             assert_eq!(found, dirty, "{context}");
-            assert_eq!(cache.coalesced(sectors.clone()), dirty.len() as u64, "{context}");
+            assert_eq!(cache.dirty_within(sectors.clone()), dirty.len() as u64, "{context}");
         }
     }
 
