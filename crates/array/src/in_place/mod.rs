@@ -11,83 +11,76 @@
 //! With a payload of bytes, the array computes parity and the contents of lost or bad blocks ([`BadBlocks`]), and each
 //! write records what its blocks contain. In the durable format it writes whole blocks of 4 KiB. Without a mirrored
 //! cache, it needs a log: see [`InPlaceConfig::log`].
+//!
+//! # Parts
+//!
+//! `space` says where sectors lie, `memory` what is cached. `host`, `destage` and `redundancy` work on these two and
+//! never call each other: what a part wants done elsewhere it asks for (`Next`), and the loop here carries it out.
 
-mod bad_blocks;
-mod blocks;
-mod config;
-mod degraded;
+/// What a part sees of an array besides itself.
+macro_rules! context {
+    ($array:expr, $now_ns:expr, $driver:expr) => {
+        &mut Context {
+            now_ns: $now_ns,
+            driver: $driver,
+            space: &mut $array.space,
+            memory: &mut $array.memory,
+            counters: &mut $array.counters,
+            next: &mut $array.next,
+        }
+    };
+}
+
+mod context;
 mod destage;
-mod failing;
-mod full_stripes;
-mod group;
+#[cfg(test)]
+mod fixture;
 mod host;
-mod layout;
-mod log_drain;
-mod partial_stripes;
-mod partial_writes;
-mod read_ahead;
-mod read_cache;
-mod rebuild;
-mod recovery;
-mod segments;
-mod slices;
-mod steps;
-mod stripes;
+mod memory;
+mod redundancy;
+mod space;
 mod tag;
-mod write_cache;
-
-use std::collections::VecDeque;
-use std::ops::Range;
 
 use strewn_alloc::GroupIndex;
-use strewn_base::{BLOCK_SECTORS, Direction, SECTOR_BYTES};
+use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
+use strewn_base::{Direction, SECTOR_BYTES};
 use strewn_raid::{SpindleIndex, StripedLayout};
 
 use crate::abilities;
 use crate::counters::Counters;
 use crate::driver::{
-    Acknowledge, Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, LunLayoutMeasures,
-    SpindleCommand, Tag,
+    Array, Driver, GroupMeasures, HostOperation, LayoutMeasures, SpindleCommand, Tag,
 };
 use crate::error::ArrayConfigError;
 use crate::failure::{DataLost, FailedSpindle};
-use crate::first_spindles::FirstSpindles;
 use crate::log::LogSize;
 use crate::lun_id::LunId;
 use crate::payload::Payload;
-use crate::processor::{ProcessorCosts, ProcessorWork};
-use crate::read_ahead::Streams;
+use crate::processor::ProcessorCosts;
 
-pub use bad_blocks::BadBlocks;
-use blocks::BlockSet;
-pub use config::{DiskGroupConfig, InPlaceConfig, LunConfig};
-use group::{DiskGroup, DiskGroups};
-pub use layout::{LunLayout, Raid0Layout, Raid5Layout};
-use log_drain::LogDrain;
+pub use space::{
+    BadBlocks, DiskGroupConfig, InPlaceConfig, LunConfig, LunLayout, Raid0Layout, Raid5Layout,
+};
+
+use context::{Context, Next};
+use destage::Destaging;
+use host::Host;
+use memory::Memory;
+use redundancy::Redundancy;
+use space::blocks::{BlockSet, blocks_touched};
+use space::{Run, Space};
 use tag::{Kind, TagFields};
-
-/// Where a LUN is.
-struct PlacedLun {
-    group: GroupIndex,
-    /// Its sectors, numbered through in the group.
-    sectors: Range<u64>,
-}
 
 /// An in-place array.
 pub struct InPlace<P: Payload> {
-    config: InPlaceConfig,
-    luns: Vec<PlacedLun>,
-    groups: DiskGroups<P>,
-    first_spindles: FirstSpindles,
-    /// The streams of each LUN; empty if the array does not read ahead.
-    streams: Vec<Streams>,
-    waiting_for_room: VecDeque<HostOperation<P>>,
-    failures: Vec<FailedSpindle>,
-    /// Whether the half of the log in use has records.
-    log_has_records: bool,
-    log_drain: Option<Box<LogDrain>>,
-    bad_blocks: BadBlocks,
+    space: Space,
+    memory: Memory<P>,
+    host: Host<P>,
+    destaging: Destaging<P>,
+    redundancy: Redundancy<P>,
     counters: Counters,
+    /// What is still to be carried out, the next one last. Empty between events.
+    next: Vec<Next<P>>,
 }
 
 impl<P: Payload> InPlace<P> {
@@ -96,190 +89,256 @@ impl<P: Payload> InPlace<P> {
     /// # Errors
     /// If a size is zero or the LUN does not fit the layout.
     pub fn new(config: InPlaceConfig) -> Result<Self, ArrayConfigError> {
-        let groups = config.groups.len();
-        if !(1..=InPlaceConfig::MOST_GROUPS).contains(&groups) {
-            return Err(ArrayConfigError::DiskGroupCount { groups });
-        }
-        if let Some(lun) = config.luns.iter().find(|lun| lun.group.index() >= groups) {
-            return Err(ArrayConfigError::NoSuchGroup { group: lun.group, groups });
-        }
-        if config.luns.is_empty() {
-            return Err(ArrayConfigError::NoLun);
-        }
-        for (index, group) in (0..).map(GroupIndex).zip(&config.groups) {
-            let layout_sectors = group.layout.lun_capacity_sectors();
-            let lun_sectors = config.end_sector(index);
-            if lun_sectors > layout_sectors {
-                return Err(ArrayConfigError::LunTooLarge { lun_sectors, layout_sectors });
-            }
-            if group.destages_in_flight == 0 {
-                return Err(ArrayConfigError::Zero("the number of destages in flight"));
-            }
-            let chunk_bytes = group.layout.unit_sectors() * SECTOR_BYTES;
-            if (P::CARRIES_DATA || config.format.is_durable())
-                && !chunk_bytes.is_multiple_of(BLOCK_SECTORS * SECTOR_BYTES)
-            {
-                return Err(ArrayConfigError::ChunkOfParts { chunk_bytes });
-            }
-        }
-        let nonzero = [
-            (config.luns.iter().map(|lun| lun.sectors).min().unwrap_or(0), "a LUN"),
-            (config.luns.iter().map(|lun| lun.file_sectors).min().unwrap_or(0), "a file"),
-            (config.spindle_sectors, "a spindle"),
-            (config.write_cache_sectors, "the write cache"),
-        ];
-        if let Some((_, what)) = nonzero.iter().find(|(size, _)| *size == 0) {
-            return Err(ArrayConfigError::Zero(what));
-        }
-        let of_parts = config.luns.iter().find(|lun| !lun.sectors.is_multiple_of(BLOCK_SECTORS));
-        if let (true, Some(lun)) = (config.format.is_durable(), of_parts) {
-            return Err(ArrayConfigError::LunOfParts { lun_sectors: lun.sectors });
-        }
-        let spindles: u64 =
-            config.groups.iter().map(|group| u64::from(group.layout.spindles())).sum();
-        let disk_group = |(index, group): (GroupIndex, &DiskGroupConfig)| {
-            let share = config.destage_low_sectors * u64::from(group.layout.spindles()) / spindles;
-            DiskGroup::new(group, config.format, config.end_sector(index), share)
-        };
-        let mut disk_groups = (0..).map(GroupIndex).zip(&config.groups).map(disk_group);
-        let Some(first) = disk_groups.next() else {
-            return Err(ArrayConfigError::DiskGroupCount { groups });
-        };
-        let luns = config.lun_sectors().into_iter().zip(&config.luns);
+        let space = Space::new(config, P::CARRIES_DATA)?;
         Ok(Self {
-            luns: luns.map(|(sectors, lun)| PlacedLun { group: lun.group, sectors }).collect(),
-            groups: DiskGroups::new(first, disk_groups),
-            first_spindles: config.first_spindles(),
-            streams: Vec::new(),
-            waiting_for_room: VecDeque::new(),
-            failures: Vec::new(),
-            log_has_records: false,
-            log_drain: None,
-            bad_blocks: BadBlocks::default(),
+            memory: Memory::new(&space),
+            host: Host::new(&space),
+            destaging: Destaging::new(&space),
+            redundancy: Redundancy::new(&space),
             counters: Counters::default(),
-            config,
+            next: Vec::new(),
+            space,
         })
     }
 
     /// The configuration that the array was created with.
     #[must_use]
     pub fn config(&self) -> &InPlaceConfig {
-        &self.config
+        &self.space.config
     }
 
-    /// The disk group of a LUN.
-    #[inline(always)]
-    fn group_of(&self, lun: LunId) -> GroupIndex {
-        self.luns[usize::from(lun.0)].group
+    /// The bad blocks met since the array was created.
+    #[must_use]
+    pub fn bad_blocks(&self) -> &BadBlocks {
+        &self.space.bad_blocks
     }
 
-    /// There is room in the cache, and a stripe of `group` that others may have waited for.
-    fn destage_ended(&mut self, group: GroupIndex, driver: &mut impl Driver<P>) {
-        self.admit_waiting(driver);
-        if self.groups[group].degraded.is_some() {
-            self.on_stripes_free(group, driver);
-        } else {
-            self.destage(driver);
-        }
-        self.finish_log_drain(driver);
+    /// From now on, reads ahead of sequential streams, each by at most `read_ahead_bytes`, and keeps `read_cache_bytes`
+    /// of what hosts have read; 0 is not at all. With both, what is read ahead is part of the read cache, and a stream
+    /// is ahead by at most half of it: no more would be there when it is wanted. It needs chunks of whole blocks of 4
+    /// KiB, and a disk group whose LUNs take less than 16 TiB: without these, nothing is read ahead or kept.
+    ///
+    /// # Panics
+    /// If something is being read ahead.
+    pub fn set_read_cache(&mut self, read_ahead_bytes: u64, read_cache_bytes: u64) {
+        let Self { space, memory, .. } = self;
+        self.host.set_read_cache(read_ahead_bytes, read_cache_bytes, space, memory);
     }
 
-    /// A command has completed. A read has brought its data, except for the blocks that are gone.
-    fn on_command_done(
-        &mut self,
-        now_ns: u64,
-        tag: Tag,
-        payload: &P,
-        gone: &BlockSet,
-        driver: &mut impl Driver<P>,
-    ) {
-        let tag = TagFields::of(tag);
-        // Nearly every array has one group: with its number known, finding it costs nothing.
-        if tag.group == GroupIndex(0) {
-            let tag = TagFields { group: GroupIndex(0), ..tag };
-            self.on_command_of_group_done(now_ns, tag, payload, gone, driver);
-        } else {
-            self.on_command_of_group_done(now_ns, tag, payload, gone, driver);
+    /// From now on, so many reads in a row begin a stream, after the first
+    /// ([`stream_matches`](crate::stream_matches)).
+    pub fn set_stream_matches(&mut self, matches: u8) {
+        self.host.set_stream_matches(matches);
+    }
+
+    /// Begins a log drain, unless one is in progress or there is nothing to write. A shutdown calls it until the array
+    /// [is clean](Self::is_clean).
+    pub fn begin_log_drain(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        if !self.destaging.has_log_drain() && !self.is_clean() {
+            self.next.extend([Next::OpenLogDrain, Next::Destage, Next::FinishLogDrain]);
+            self.settle(now_ns, driver);
         }
     }
 
+    /// Whether everything acknowledged is on the spindles, and the log is no longer needed.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.memory.is_clean() && self.host.is_clean() && !self.destaging.has_log_drain()
+    }
+
+    /// A new device has replaced a failed spindle and receives its commands from now on. The spindle's segments are
+    /// rebuilt onto it, or moved back from reserve. Does nothing for a spindle that has not failed or is fully rebuilt.
+    pub fn replaced(&mut self, now_ns: u64, spindle: SpindleIndex, driver: &mut impl Driver<P>) {
+        self.redundancy.on_replaced(spindle, context!(self, now_ns, driver));
+        self.settle(now_ns, driver);
+    }
+
+    /// Carries out all that the parts have asked for during an event. What one of them asks for comes before what was
+    /// asked for earlier: the order is that of nested calls, without their nesting.
     #[inline(always)]
-    fn on_command_of_group_done(
+    fn settle(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        if !self.next.is_empty() {
+            self.carry_out_all(now_ns, driver);
+        }
+    }
+
+    #[inline(never)]
+    fn carry_out_all(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        self.next.reverse();
+        while let Some(next) = self.next.pop() {
+            let earlier = self.next.len();
+            self.carry_out(next, now_ns, driver);
+            self.next[earlier..].reverse();
+        }
+    }
+
+    fn carry_out(&mut self, next: Next<P>, now_ns: u64, driver: &mut impl Driver<P>) {
+        let cx = context!(self, now_ns, driver);
+        match next {
+            Next::Read(fields, run) => {
+                match cx.space.groups[fields.group].place_now(run.spindle, run.first_sector) {
+                    Some((spindle, first_sector)) => {
+                        let run = Run { spindle, first_sector, ..run };
+                        cx.send(fields, Direction::Read, run, P::default());
+                    }
+                    None => self.redundancy.recover(fields, run, cx),
+                }
+            }
+            Next::Recovered(fields, payload, gone) => {
+                self.on_done(fields, &payload, &gone, now_ns, driver);
+            }
+            Next::ReadAheadDone(group, read, blocks, payload) => {
+                self.host.end_wait(group, read, blocks, payload, cx);
+            }
+            Next::CompleteWrite(group, write) => {
+                self.host.complete_waiting(group, write, cx);
+            }
+            Next::Write(write, when) => self.host.write_or_wait(write, when, cx),
+            Next::AdmitWaiting => self.host.admit_waiting(cx),
+            Next::Destage => self.destaging.begin(cx),
+            Next::DestageEnded(group) => {
+                cx.then(Next::AdmitWaiting);
+                if cx.space.is_degraded(group) {
+                    cx.then(Next::StripesFree(group));
+                } else {
+                    cx.then(Next::Destage);
+                }
+                cx.then(Next::FinishLogDrain);
+            }
+            Next::OpenLogDrain => self.destaging.open_log_drain(cx),
+            Next::FinishLogDrain => self.destaging.finish_log_drain(cx),
+            Next::MendParity(group, first, gone) => {
+                self.redundancy.mend_parity(group, first, gone, cx);
+            }
+            Next::StripesFree(group) => self.redundancy.on_stripes_free(group, cx),
+            Next::BeginRecovery(group, slot) => self.redundancy.begin_recovery(group, slot, cx),
+            Next::AdvanceRebuild(group) => self.redundancy.advance_rebuild(group, cx),
+            Next::EndLosses(group) => self.redundancy.end_losses(group, cx.space),
+        }
+    }
+
+    /// A command has completed, or the recovery that replaced it. A read has brought its data, except for the blocks
+    /// that are gone.
+    #[inline(always)]
+    fn on_done(
         &mut self,
-        now_ns: u64,
         tag: TagFields,
         payload: &P,
         gone: &BlockSet,
+        now_ns: u64,
         driver: &mut impl Driver<P>,
     ) {
         let outcome = Some((payload, gone));
+        // A context of its own for each: that of what is inlined stays in registers.
         match tag.kind {
-            Kind::HostRead => self.on_read_done(tag, payload, gone, driver),
+            Kind::HostRead => {
+                self.host.on_read_done(tag, payload, gone, context!(self, now_ns, driver));
+            }
             Kind::Destage => {
-                if self.on_destage_command_done(tag, outcome, driver) {
-                    self.destage_ended(tag.group, driver);
+                let cx = context!(self, now_ns, driver);
+                if self.destaging.on_command_done(tag, outcome, cx) {
+                    self.on_destage_ended(tag.group, now_ns, driver);
                 }
             }
-            Kind::Recovery => self.on_recovery_command_done(tag, outcome, driver),
-            Kind::Step => self.on_rebuild_command_done(now_ns, tag, outcome, driver),
-            Kind::ReadAhead => self.on_read_ahead_done(tag, Some(payload), gone, driver),
+            Kind::Recovery => {
+                let cx = context!(self, now_ns, driver);
+                self.redundancy.on_recovery_command_done(tag, outcome, cx);
+            }
+            Kind::Step => {
+                let cx = context!(self, now_ns, driver);
+                self.redundancy.on_rebuild_command_done(tag, outcome, cx);
+            }
+            Kind::ReadAhead => {
+                let cx = context!(self, now_ns, driver);
+                self.host.on_read_ahead_done(tag, Some(payload), gone, cx);
+            }
         }
     }
 
-    /// Sends a command to a spindle of `group`, which it names by its number there.
+    /// A destage has ended: there is room in the cache, and a stripe that others may have waited for.
     #[inline(always)]
-    fn send(&self, group: GroupIndex, mut command: SpindleCommand<P>, driver: &mut impl Driver<P>) {
-        command.spindle = self.first_spindles.in_array(group, command.spindle);
-        driver.processor(ProcessorWork::Command, self.config.processor.of_command(command.sectors));
-        driver.command(command);
+    fn on_destage_ended(&mut self, group: GroupIndex, now_ns: u64, driver: &mut impl Driver<P>) {
+        let is_waited_for = !self.memory.waiting_for_room.is_empty()
+            || self.space.is_degraded(group)
+            || self.destaging.has_log_drain();
+        if P::CARRIES_DATA || is_waited_for {
+            self.next.push(Next::DestageEnded(group));
+        } else {
+            // Nearly always only others begin, which ask for nothing.
+            self.destaging.begin(context!(self, now_ns, driver));
+        }
+    }
+
+    /// Some blocks of a read are bad. Of a payload that is not all of what was asked for, nothing counts as read.
+    #[cold]
+    fn on_bad_blocks(
+        &mut self,
+        now_ns: u64,
+        command: SpindleCommand<P>,
+        bad: &[bool],
+        driver: &mut impl Driver<P>,
+    ) {
+        let SpindleCommand { tag, first_sector, sectors, mut payload, .. } = command;
+        let touched = blocks_touched(first_sector, sectors);
+        let mut bad = BlockSet::of_flags(bad, touched);
+        let bytes = sectors as usize * SECTOR_BYTES as usize;
+        if payload.bytes().len() != bytes {
+            payload = P::from_bytes(vec![0; bytes]);
+            bad = BlockSet::all(touched);
+        }
+        let fields = TagFields::of(tag);
+        // The operations that wait for what has been read ahead read what is bad themselves, and repair it.
+        if bad.is_empty() || fields.kind == Kind::ReadAhead {
+            return self.on_done(fields, &payload, &bad, now_ns, driver);
+        }
+        self.space.groups[fields.group].losses_or_new();
+        let at = match fields.kind {
+            Kind::HostRead => Some(self.host.place_of_read(fields, &self.space)),
+            Kind::Destage => self.destaging.place_of_read(fields, &self.space),
+            Kind::Recovery => self.redundancy.read_directly_by(fields),
+            // What is read of the rest of a stripe has no other way to it.
+            Kind::Step | Kind::ReadAhead => None,
+        };
+        let Some((spindle, first_sector)) = at else {
+            return self.on_done(fields, &payload, &bad, now_ns, driver);
+        };
+        let run = Run { spindle, first_sector, sectors };
+        let cx = context!(self, now_ns, driver);
+        self.redundancy.recover_blocks((fields.group, Some(tag)), run, payload, bad, cx);
     }
 }
 
 impl<P: Payload> Array<P> for InPlace<P> {
     fn spindles(&self) -> u16 {
-        self.config.groups.iter().map(|group| group.layout.spindles()).sum()
+        self.space.config.groups.iter().map(|group| group.layout.spindles()).sum()
     }
 
     fn host_operation(
         &mut self,
-        _now_ns: u64,
+        now_ns: u64,
         mut operation: HostOperation<P>,
         driver: &mut impl Driver<P>,
     ) {
         // From here on, the sectors of all LUNs of a group are numbered through.
-        let lun = &self.luns[usize::from(operation.lun.0)];
+        let lun = self.space.lun(operation.lun);
         let group = lun.group;
         operation.first_sector += lun.sectors.start;
         let end_sector = operation.first_sector + u64::from(operation.sectors);
         assert!(end_sector <= lun.sectors.end, "an operation ends behind its LUN");
-        driver.processor(
-            ProcessorWork::Operation,
-            self.config.processor.of_operation(operation.sectors),
-        );
         match operation.direction {
             Direction::Read => {
-                let ahead = self.note_read(&operation);
-                if group == GroupIndex(0) {
-                    self.read(GroupIndex(0), operation, driver);
-                } else {
-                    self.read(group, operation, driver);
-                }
-                if let Some(sectors) = ahead {
-                    self.read_ahead(group, sectors, driver);
-                }
+                self.host.on_read(group, operation, context!(self, now_ns, driver));
             }
             Direction::Write => {
-                if self.config.format.is_durable() {
-                    self.write_blocks(group, operation, driver);
-                } else {
-                    self.write_or_wait(operation, Acknowledge::AfterProcessor, driver);
-                }
-                self.destage(driver);
-                if self.log_drain.is_some() {
-                    self.finish_log_drain(driver);
+                self.host.on_write(group, operation, context!(self, now_ns, driver));
+                self.settle(now_ns, driver);
+                self.destaging.begin(context!(self, now_ns, driver));
+                if self.destaging.has_log_drain() {
+                    self.destaging.finish_log_drain(context!(self, now_ns, driver));
                 }
             }
         }
+        self.settle(now_ns, driver);
     }
 
     fn command_completed(
@@ -289,14 +348,22 @@ impl<P: Payload> Array<P> for InPlace<P> {
         payload: P,
         driver: &mut impl Driver<P>,
     ) {
-        self.on_command_done(now_ns, tag, &payload, &BlockSet::EMPTY, driver);
+        let tag = TagFields::of(tag);
+        // Nearly every array has one group: with its number known, finding it costs nothing.
+        if tag.group == GroupIndex(0) {
+            let tag = TagFields { group: GroupIndex(0), ..tag };
+            self.on_done(tag, &payload, &BlockSet::EMPTY, now_ns, driver);
+        } else {
+            self.on_done(tag, &payload, &BlockSet::EMPTY, now_ns, driver);
+        }
+        self.settle(now_ns, driver);
     }
 
     #[inline]
     fn hint_operation(&self, lun: LunId, direction: Direction, first_sector: u64, sectors: u32) {
-        let lun = &self.luns[usize::from(lun.0)];
+        let lun = self.space.lun(lun);
         let first_sector = first_sector + lun.sectors.start;
-        let cache = &self.groups[lun.group].cache;
+        let cache = &self.memory.groups[lun.group].cache;
         match direction {
             Direction::Read => cache.prefetch_summary(first_sector),
             Direction::Write => {
@@ -309,13 +376,12 @@ impl<P: Payload> Array<P> for InPlace<P> {
 
     #[inline]
     fn hint_completion(&self, tag: Tag) {
-        let TagFields { kind, group, slot, .. } = TagFields::of(tag);
+        let tag = TagFields::of(tag);
         // A driver's own commands, such as superblocks, have tags that are not the array's.
-        if kind == Kind::Destage
-            && let Some(group) = self.groups.get(group)
-            && let Some(destage) = group.destages.get(slot)
+        if tag.kind == Kind::Destage
+            && let Some(first_sector) = self.destaging.first_sector_of(tag)
         {
-            group.cache.prefetch(destage.sectors.start);
+            self.memory.groups[tag.group].cache.prefetch(first_sector);
         }
     }
 
@@ -325,32 +391,50 @@ impl<P: Payload> Array<P> for InPlace<P> {
         spindle: SpindleIndex,
         driver: &mut impl Driver<P>,
     ) -> Result<(), DataLost> {
-        self.on_spindle_failed(now_ns, spindle, driver)
+        self.redundancy.on_spindle_failed(spindle, context!(self, now_ns, driver))?;
+        self.settle(now_ns, driver);
+        Ok(())
     }
 
+    /// What waits for the command gets its sectors elsewhere.
     fn command_failed(
         &mut self,
         now_ns: u64,
         command: SpindleCommand<P>,
         driver: &mut impl Driver<P>,
     ) {
-        self.on_command_failed(now_ns, &command, driver);
+        let tag = TagFields::of(command.tag);
+        let cx = context!(self, now_ns, driver);
+        match tag.kind {
+            Kind::HostRead => {
+                // It may have been sent to reserve; the recovery needs the place by the layout.
+                let (spindle, first_sector) = self.host.place_of_read(tag, cx.space);
+                let run = Run { spindle, first_sector, sectors: command.sectors };
+                self.redundancy.recover(tag, run, cx);
+            }
+            Kind::Destage => {
+                if self.destaging.on_command_done(tag, None, cx) {
+                    self.next.push(Next::DestageEnded(tag.group));
+                }
+            }
+            Kind::Recovery => self.redundancy.on_recovery_command_done(tag, None, cx),
+            Kind::ReadAhead => self.host.on_read_ahead_done(tag, None, &BlockSet::EMPTY, cx),
+            // The step was given up when the spindle failed.
+            Kind::Step => self.redundancy.on_rebuild_command_done(tag, None, cx),
+        }
+        self.settle(now_ns, driver);
     }
 
     fn failures(&self) -> &[FailedSpindle] {
-        &self.failures
+        self.redundancy.failures()
     }
 
     fn forget_cache(&mut self) {
-        for group in self.groups.iter_mut() {
-            if let Some(cache) = &mut group.read_cache {
-                cache.clear();
-            }
-        }
+        self.memory.forget_reads();
     }
 
     fn processor_costs(&self) -> &ProcessorCosts {
-        &self.config.processor
+        &self.space.config.processor
     }
 
     fn counters(&self) -> &Counters {
@@ -358,50 +442,19 @@ impl<P: Payload> Array<P> for InPlace<P> {
     }
 
     fn assert_invariants(&self) {
-        for group in self.groups.iter() {
-            assert!(
-                group.destage_load <= group.most_commands || group.destages.len() == 1,
-                "more destages are in flight than may be"
-            );
-            let taken = group.destages.iter().flat_map(|(_, one)| one.taken());
-            let in_flight: u64 = taken.map(|sectors| sectors.end - sectors.start).sum();
-            assert_eq!(
-                in_flight,
-                group.cache.sectors_in_flight(),
-                "sectors on their way to the spindles"
-            );
-            if let Some(cache) = &group.read_cache {
-                cache.assert_invariants();
-            }
-        }
+        assert!(self.next.is_empty(), "a part has asked for what was not carried out");
+        self.destaging.assert_invariants(&self.memory);
+        self.memory.assert_invariants();
     }
 
     fn layout(&self) -> LayoutMeasures {
-        let luns = self.luns.iter().zip(&self.config.luns).map(|(placed, lun)| {
-            let (group, first_sector) = (&self.groups[lun.group], placed.sectors.start);
-            let file =
-                group.file_layout(first_sector, lun.file_sectors, self.config.spindle_sectors);
-            LunLayoutMeasures { file, rewritten: None }
-        });
-        LayoutMeasures { luns: luns.collect(), free_space: None }
+        self.space.layout()
     }
 }
 
 impl<P: Payload> abilities::Growable<P> for InPlace<P> {
     fn groups(&self) -> Vec<GroupMeasures> {
-        let groups = (0..).map(GroupIndex).zip(&self.config.groups);
-        let measured = groups.map(|(index, group)| {
-            let first = self.first_spindles.in_array(index, SpindleIndex(0)).0;
-            let capacity_sectors = group.layout.lun_capacity_sectors();
-            let luns = self.config.luns.iter().filter(|lun| lun.group == index);
-            let lun_sectors: u64 = luns.map(|lun| lun.sectors).sum();
-            GroupMeasures {
-                spindles: first..first + group.layout.spindles(),
-                blocks: capacity_sectors / BLOCK_SECTORS,
-                free_blocks: Some((capacity_sectors - lun_sectors) / BLOCK_SECTORS),
-            }
-        });
-        measured.filter(|_| self.config.groups.len() > 1).collect()
+        self.space.measure_groups()
     }
 }
 
@@ -409,11 +462,12 @@ impl<P: Payload> abilities::Snapshots<P> for InPlace<P> {}
 
 impl<P: Payload> abilities::Durable<P> for InPlace<P> {
     fn log_size(&self) -> Option<LogSize> {
-        self.config.log
+        self.space.config.log
     }
 
-    fn committed(&mut self, _now_ns: u64, driver: &mut impl Driver<P>) {
-        self.on_committed(driver);
+    fn committed(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
+        self.destaging.on_committed(context!(self, now_ns, driver));
+        self.settle(now_ns, driver);
     }
 
     /// `bad` has one flag for each block of the spindle that the command touches, even in part. The command's payload
@@ -428,16 +482,30 @@ impl<P: Payload> abilities::Durable<P> for InPlace<P> {
     ) {
         if P::CARRIES_DATA {
             self.on_bad_blocks(now_ns, command, bad, driver);
+            self.settle(now_ns, driver);
         } else {
             self.command_completed(now_ns, command.tag, command.payload, driver);
         }
     }
 }
 
-strewn_base::saved_state! {
-    impl for InPlace<()> {
-        parts: groups;
-        values: streams, waiting_for_room, failures, log_has_records, log_drain, bad_blocks, counters;
-        built: config, luns, first_spindles;
+impl InPlace<()> {
+    strewn_base::saved_state! {
+        fns save_fields, restore_fields {
+            parts: space, memory, host, destaging, redundancy;
+            values: counters;
+            built: next;
+        }
+    }
+}
+
+impl SavedState for InPlace<()> {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        assert!(self.next.is_empty(), "an array is saved between events");
+        self.save_fields(to)
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        self.restore_fields(from)
     }
 }

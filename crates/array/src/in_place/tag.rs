@@ -1,6 +1,7 @@
 //! What the tag of a spindle command says: what the command belongs to, and in which disk group.
 
 use strewn_alloc::GroupIndex;
+use strewn_raid::Member;
 
 use crate::driver::Tag;
 use crate::first_spindles::FirstSpindles;
@@ -45,6 +46,11 @@ impl TagFields {
             | u64::from(self.detail) << DETAIL_SHIFT
             | u64::from(self.group.0) << KIND_BITS
             | self.kind as u64)
+    }
+
+    /// The member of the stripe that a command of an extent's destage addresses.
+    pub(super) fn member(self) -> Member {
+        Member(self.detail as u8)
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use strewn_alloc::GroupIndex;
 use strewn_raid::{SpindleIndex, StripedLayout};
 
-use super::LunLayout;
+use super::layout::LunLayout;
 use crate::failure::Rebuild;
 use crate::first_spindles::FirstSpindles;
 use crate::format::Format;
@@ -152,7 +152,7 @@ impl InPlaceConfig {
         })
     }
 
-    pub(super) fn first_spindles(&self) -> FirstSpindles {
+    pub(crate) fn first_spindles(&self) -> FirstSpindles {
         FirstSpindles::of(self.groups.iter().map(|group| group.layout.spindles()))
     }
 }

@@ -7,6 +7,9 @@ use strewn_raid::{
     Stripe, StripeMember, StripeShape, StripedLayout, VraidLayout,
 };
 
+/// Sectors of a slice, unless a chunk is larger.
+const SLICE_SECTORS: u64 = 512;
+
 /// The layout of a LUN's sectors and their parity.
 #[derive(Debug, Clone)]
 pub enum LunLayout {
@@ -150,18 +153,18 @@ impl LunLayout {
     }
 
     /// Sectors of data in a stripe.
-    pub(super) fn stripe_sectors(&self) -> u64 {
+    pub(crate) fn stripe_sectors(&self) -> u64 {
         u64::from(self.shape().data_blocks()) * self.unit_sectors()
     }
 
     /// The sectors of the LUN in a stripe.
-    pub(super) fn sectors_of_stripe(&self, stripe: u64) -> Range<u64> {
+    pub(crate) fn sectors_of_stripe(&self, stripe: u64) -> Range<u64> {
         let stripe_sectors = self.stripe_sectors();
         stripe * stripe_sectors..(stripe + 1) * stripe_sectors
     }
 
     /// The sectors of the LUN in the unit of a stripe that holds `member`, which is data.
-    pub(super) fn sectors_of_unit(&self, stripe: u64, member: Member) -> Range<u64> {
+    pub(crate) fn sectors_of_unit(&self, stripe: u64, member: Member) -> Range<u64> {
         let first = self.sectors_of_stripe(stripe).start;
         let first = first + u64::from(member.0) * self.unit_sectors();
         first..first + self.unit_sectors()
@@ -189,6 +192,11 @@ impl LunLayout {
             Self::Raid5(layout) => layout.segment_sectors,
             Self::Raid0(layout) => layout.segment_sectors,
         }
+    }
+
+    /// Sectors of a segment that are rebuilt at a time: a *slice*.
+    pub(crate) fn slice_sectors(&self) -> u64 {
+        SLICE_SECTORS.max(self.unit_sectors()).min(self.segment_sectors())
     }
 
     /// Segments that a LUN of `lun_sectors` sectors takes on each spindle.

@@ -16,12 +16,12 @@ use std::ops::Range;
 use strewn_alloc::GroupIndex;
 use strewn_base::state::SavedValue;
 
-use crate::driver::{Driver, HostOperation};
-use crate::log::{LogRecord, Logged};
+use crate::driver::Driver;
 use crate::payload::Payload;
 use crate::root::Root;
 
-use super::InPlace;
+use super::super::context::{Context, Next};
+use super::Destaging;
 
 /// A log drain in progress.
 #[derive(Debug, Default, SavedValue)]
@@ -90,52 +90,16 @@ impl LogDrain {
     }
 }
 
-impl<P: Payload> InPlace<P> {
-    /// Begins a log drain, unless one is in progress or there is nothing to write. A shutdown calls it until the array
-    /// [is clean](Self::is_clean).
-    pub fn begin_log_drain(&mut self, _now_ns: u64, driver: &mut impl Driver<P>) {
-        if self.log_drain.is_none() && !self.is_clean() {
-            self.open_log_drain(driver);
-            self.destage(driver);
-            self.finish_log_drain(driver);
-        }
+impl<P: Payload> Destaging<P> {
+    pub(crate) fn has_log_drain(&self) -> bool {
+        self.log_drain.is_some()
     }
 
-    /// Whether everything acknowledged is on the spindles, and the log is no longer needed.
-    #[must_use]
-    pub fn is_clean(&self) -> bool {
-        self.groups.iter().all(|group| group.cache.is_empty() && group.partial_writes.is_empty())
-            && self.waiting_for_room.is_empty()
-            && self.log_drain.is_none()
-            && !self.log_has_records
-    }
-
-    /// Logs a write, and begins a drain if its half is full. Returns false if both halves are: the write waits.
-    #[inline(never)]
-    pub(super) fn log_write(
-        &mut self,
-        host: &HostOperation<P>,
-        driver: &mut impl Driver<P>,
-    ) -> bool {
-        let (lun, sectors) = (host.lun, host.sectors);
-        let first_sector = host.first_sector - self.luns[usize::from(lun.0)].sectors.start;
-        let record = LogRecord::Write { lun, first_sector, sectors };
-        loop {
-            match driver.log(host.id, record, &host.payload) {
-                Logged::Done => {
-                    self.log_has_records = true;
-                    return true;
-                }
-                Logged::BothFull => return false,
-                Logged::HalfFull => self.open_log_drain(driver),
-            }
-        }
-    }
-
-    fn open_log_drain(&mut self, driver: &mut impl Driver<P>) {
+    /// Begins a log drain with all that is dirty.
+    pub(crate) fn open_log_drain(&mut self, cx: &mut Context<'_, P, impl Driver<P>>) {
         assert!(self.log_drain.is_none(), "a log drain begins while another is in progress");
-        driver.consistency_point_begins();
-        self.log_has_records = false;
+        cx.driver.consistency_point_begins();
+        cx.memory.log_has_records = false;
         let mut log_drain = LogDrain::default();
         for (index, group) in self.groups.indices().zip(self.groups.iter_mut()) {
             // What is dirty beside being on its way is newer than what is on its way: it goes out once more.
@@ -143,42 +107,42 @@ impl<P: Payload> InPlace<P> {
                 destage.of_log_drain = true;
             }
             log_drain.destages += group.destages.len();
-            let runs = group.cache.dirty_runs();
+            let runs = cx.memory.groups[index].cache.dirty_runs();
             log_drain.dirty.extend(runs.map(|run| ((index, run.start), run.end)));
         }
         self.log_drain = Some(Box::new(log_drain));
     }
 
     /// Ends the drain if all of it is written: in the durable format, once the driver has committed it.
-    pub(super) fn finish_log_drain(&mut self, driver: &mut impl Driver<P>) {
-        while let Some(log_drain) = &mut self.log_drain {
-            if log_drain.is_committing || !log_drain.is_written() {
-                return;
-            }
-            if self.config.format.is_durable() {
-                log_drain.is_committing = true;
-                driver.commit(Root::default());
-                return;
-            }
-            self.end_log_drain(driver);
+    pub(crate) fn finish_log_drain(&mut self, cx: &mut Context<'_, P, impl Driver<P>>) {
+        let Some(log_drain) = &mut self.log_drain else { return };
+        if log_drain.is_committing || !log_drain.is_written() {
+            return;
+        }
+        if cx.space.config.format.is_durable() {
+            log_drain.is_committing = true;
+            cx.driver.commit(Root::default());
+        } else {
+            self.end_log_drain(cx);
         }
     }
 
     /// What the driver was asked to commit is safe.
-    pub(super) fn on_committed(&mut self, driver: &mut impl Driver<P>) {
+    pub(crate) fn on_committed(&mut self, cx: &mut Context<'_, P, impl Driver<P>>) {
         if self.log_drain.as_ref().is_some_and(|log_drain| log_drain.is_committing) {
-            self.end_log_drain(driver);
-            self.finish_log_drain(driver);
+            self.end_log_drain(cx);
         }
     }
 
-    fn end_log_drain(&mut self, driver: &mut impl Driver<P>) {
+    /// The half of the log that it drained is free: writes that waited for it may begin the next drain.
+    fn end_log_drain(&mut self, cx: &mut Context<'_, P, impl Driver<P>>) {
         let written = self.log_drain.take().is_some_and(|log_drain| log_drain.is_written());
         assert!(written, "a log drain commits before all of it is written");
-        self.counters.consistency_points += 1;
-        driver.consistency_point_ends();
-        self.admit_waiting(driver);
-        self.destage(driver);
+        cx.counters.consistency_points += 1;
+        cx.driver.consistency_point_ends();
+        cx.then(Next::AdmitWaiting);
+        cx.then(Next::Destage);
+        cx.then(Next::FinishLogDrain);
     }
 }
 

@@ -13,19 +13,19 @@ use crate::payload::{BlockContents, Payload};
 
 /// The blocks that a range of sectors touches.
 #[inline]
-pub(super) fn blocks_of(sectors: &Range<u64>) -> Range<u64> {
+pub(crate) fn blocks_of(sectors: &Range<u64>) -> Range<u64> {
     sectors.start / BLOCK_SECTORS..sectors.end.div_ceil(BLOCK_SECTORS)
 }
 
 /// Number of blocks that `sectors` sectors from `first_sector` on touch.
-pub(super) fn blocks_touched(first_sector: u64, sectors: u32) -> usize {
+pub(crate) fn blocks_touched(first_sector: u64, sectors: u32) -> usize {
     let blocks = blocks_of(&(first_sector..first_sector + u64::from(sectors)));
     (blocks.end - blocks.start) as usize
 }
 
 /// The sectors that a range of `sectors` from `first_sector` on has in one of its blocks, both counted from the range's
 /// beginning.
-pub(super) fn sectors_of_block(first_sector: u64, sectors: u32, block: usize) -> Range<u32> {
+pub(crate) fn sectors_of_block(first_sector: u64, sectors: u32, block: usize) -> Range<u32> {
     let within = first_sector % BLOCK_SECTORS;
     let start = (block as u64 * BLOCK_SECTORS).saturating_sub(within);
     let end = ((block as u64 + 1) * BLOCK_SECTORS - within).min(sectors.into());
@@ -33,14 +33,14 @@ pub(super) fn sectors_of_block(first_sector: u64, sectors: u32, block: usize) ->
 }
 
 /// The bytes of a range of sectors.
-pub(super) fn bytes_of(sectors: &Range<u32>) -> Range<usize> {
+pub(crate) fn bytes_of(sectors: &Range<u32>) -> Range<usize> {
     let sector_bytes = crate::units::SECTOR_BYTES;
     sectors.start as usize * sector_bytes..sectors.end as usize * sector_bytes
 }
 
 /// Describes the contents of each block that a write from `first_sector` on touches. A block written in part is
 /// described at the first of its sectors that are written.
-pub(super) fn describe<P: Payload>(
+pub(crate) fn describe<P: Payload>(
     payload: &mut P,
     first_sector: u64,
     sectors: u32,
@@ -52,7 +52,7 @@ pub(super) fn describe<P: Payload>(
 }
 
 /// Adds `bytes` to a sum by exclusive or. An empty sum becomes `bytes`.
-pub(super) fn add(sum: &mut Vec<u8>, bytes: &[u8]) {
+pub(crate) fn add(sum: &mut Vec<u8>, bytes: &[u8]) {
     if sum.is_empty() {
         sum.extend_from_slice(bytes);
     } else {
@@ -65,64 +65,64 @@ pub(super) fn add(sum: &mut Vec<u8>, bytes: &[u8]) {
 
 /// A set of the blocks that a command touches, counted from its first.
 #[derive(Debug, Clone, Default, SavedValue)]
-pub(super) struct BlockSet(Vec<bool>);
+pub(crate) struct BlockSet(Vec<bool>);
 
 impl BlockSet {
-    pub(super) const EMPTY: Self = Self(Vec::new());
+    pub(crate) const EMPTY: Self = Self(Vec::new());
 
     /// The bad blocks of a command. A block without a flag counts as bad.
-    pub(super) fn of_flags(flags: &[bool], blocks: usize) -> Self {
+    pub(crate) fn of_flags(flags: &[bool], blocks: usize) -> Self {
         Self((0..blocks).map(|block| flags.get(block).copied().unwrap_or(true)).collect())
     }
 
-    pub(super) fn all(blocks: usize) -> Self {
+    pub(crate) fn all(blocks: usize) -> Self {
         Self(vec![true; blocks])
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         !self.0.contains(&true)
     }
 
-    pub(super) fn contains(&self, block: usize) -> bool {
+    pub(crate) fn contains(&self, block: usize) -> bool {
         self.0.get(block).copied().unwrap_or(false)
     }
 
-    pub(super) fn insert(&mut self, block: usize) {
+    pub(crate) fn insert(&mut self, block: usize) {
         if self.0.len() <= block {
             self.0.resize(block + 1, false);
         }
         self.0[block] = true;
     }
 
-    pub(super) fn remove(&mut self, block: usize) {
+    pub(crate) fn remove(&mut self, block: usize) {
         if let Some(flag) = self.0.get_mut(block) {
             *flag = false;
         }
     }
 
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         for block in other.iter() {
             self.insert(block);
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().enumerate().filter(|(_, flag)| **flag).map(|(block, _)| block)
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.iter().count()
     }
 
     /// The range from the first to the last block.
-    pub(super) fn hull(&self) -> Option<Range<usize>> {
+    pub(crate) fn hull(&self) -> Option<Range<usize>> {
         let first = self.iter().next()?;
         Some(first..self.iter().last()? + 1)
     }
 
     /// The runs of consecutive blocks.
-    pub(super) fn runs(&self) -> Vec<Range<usize>> {
+    pub(crate) fn runs(&self) -> Vec<Range<usize>> {
         let mut runs: Vec<Range<usize>> = Vec::new();
         for block in self.iter() {
             match runs.last_mut() {

@@ -3,11 +3,11 @@
 use strewn_base::state::SavedValue;
 use strewn_raid::SpindleIndex;
 
-use super::LunLayout;
+use super::layout::LunLayout;
 
 /// The places of a failed spindle's segments.
 #[derive(SavedValue)]
-pub(super) struct Segments {
+pub(crate) struct Segments {
     spindle: SpindleIndex,
     shift: u32,
     places: Vec<SegmentLocation>,
@@ -15,11 +15,11 @@ pub(super) struct Segments {
     rebuilt: usize,
     at_home: usize,
     /// Segments below this one are rebuilt, or have no room.
-    pub(super) next: usize,
+    pub(crate) next: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
-pub(super) enum SegmentLocation {
+pub(crate) enum SegmentLocation {
     Lost,
     /// On this spindle, from this sector on.
     At(SpindleIndex, u64),
@@ -27,17 +27,17 @@ pub(super) enum SegmentLocation {
 
 impl Segments {
     /// `segments` segments of `spindle`, all lost.
-    pub(super) fn lost(layout: &LunLayout, spindle: SpindleIndex, segments: u64) -> Self {
+    pub(crate) fn lost(layout: &LunLayout, spindle: SpindleIndex, segments: u64) -> Self {
         let shift = layout.segment_sectors().trailing_zeros();
         let places = vec![SegmentLocation::Lost; segments as usize];
         Self { spindle, shift, places, rebuilt: 0, at_home: 0, next: 0 }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
-    pub(super) fn place(&self, sector: u64) -> Option<(SpindleIndex, u64)> {
+    pub(crate) fn place(&self, sector: u64) -> Option<(SpindleIndex, u64)> {
         match self.places.get((sector >> self.shift) as usize)? {
             SegmentLocation::Lost => None,
             SegmentLocation::At(spindle, first) => {
@@ -46,11 +46,11 @@ impl Segments {
         }
     }
 
-    pub(super) fn is_lost(&self, segment: usize) -> bool {
+    pub(crate) fn is_lost(&self, segment: usize) -> bool {
         self.places[segment] == SegmentLocation::Lost
     }
 
-    pub(super) fn is_at_home(&self, segment: usize) -> bool {
+    pub(crate) fn is_at_home(&self, segment: usize) -> bool {
         self.places[segment] == self.home(segment)
     }
 
@@ -59,14 +59,14 @@ impl Segments {
     }
 
     /// A segment has been rebuilt.
-    pub(super) fn put(&mut self, segment: usize, spindle: SpindleIndex, first_sector: u64) {
+    pub(crate) fn put(&mut self, segment: usize, spindle: SpindleIndex, first_sector: u64) {
         self.rebuilt += usize::from(self.is_lost(segment));
         self.places[segment] = SegmentLocation::At(spindle, first_sector);
         self.at_home += usize::from(self.is_at_home(segment));
     }
 
     /// Segments rebuilt onto `spindle` are lost with it.
-    pub(super) fn lose_those_on(&mut self, spindle: SpindleIndex) {
+    pub(crate) fn lose_those_on(&mut self, spindle: SpindleIndex) {
         for segment in 0..self.places.len() {
             if matches!(self.places[segment], SegmentLocation::At(other, _) if other == spindle) {
                 self.at_home -= usize::from(self.is_at_home(segment));
@@ -77,17 +77,17 @@ impl Segments {
         }
     }
 
-    pub(super) fn are_whole(&self) -> bool {
+    pub(crate) fn are_whole(&self) -> bool {
         self.rebuilt == self.places.len()
     }
 
     /// Whether every segment is in the place that the layout gives it.
-    pub(super) fn are_at_home(&self) -> bool {
+    pub(crate) fn are_at_home(&self) -> bool {
         self.at_home == self.places.len()
     }
 
     /// Share of segments that are rebuilt, 0 to 1.
-    pub(super) fn rebuilt(&self) -> f64 {
+    pub(crate) fn rebuilt(&self) -> f64 {
         if self.places.is_empty() { 1.0 } else { self.rebuilt as f64 / self.places.len() as f64 }
     }
 }

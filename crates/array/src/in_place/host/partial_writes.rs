@@ -15,9 +15,9 @@ use strewn_base::{BLOCK_SECTORS, overlap};
 use crate::driver::{Acknowledge, Driver, HostOperation, Refusal};
 use crate::payload::Payload;
 
-use super::InPlace;
-use super::blocks::blocks_of;
-use super::host::range_of;
+use super::super::context::{Context, Next};
+use super::super::space::blocks::blocks_of;
+use super::{Host, range_of};
 
 /// The writes to a disk group of whole blocks.
 #[derive(SavedValue)]
@@ -107,18 +107,28 @@ impl<P: Payload> PartialWrite<P> {
     }
 }
 
-impl<P: Payload> InPlace<P> {
+impl<P: Payload> Host<P> {
     /// Writes whole blocks as soon as the write can own them.
     #[inline(never)]
     pub(super) fn write_blocks(
         &mut self,
         group: GroupIndex,
         host: HostOperation<P>,
-        driver: &mut impl Driver<P>,
+        cx: &mut Context<'_, P, impl Driver<P>>,
     ) {
         if let Some(host) = self.groups[group].partial_writes.own(host) {
-            self.complete(group, host, Acknowledge::AfterProcessor, driver);
+            self.complete(group, host, Acknowledge::AfterProcessor, cx);
         }
+    }
+
+    /// Writes what waited for its blocks and owns them now.
+    pub(crate) fn complete_waiting(
+        &mut self,
+        group: GroupIndex,
+        host: HostOperation<P>,
+        cx: &mut Context<'_, P, impl Driver<P>>,
+    ) {
+        self.complete(group, host, Acknowledge::Now, cx);
     }
 
     /// Writes what owns its blocks, after reading its edge blocks if it has any.
@@ -128,12 +138,12 @@ impl<P: Payload> InPlace<P> {
         group: GroupIndex,
         host: HostOperation<P>,
         when: Acknowledge,
-        driver: &mut impl Driver<P>,
+        cx: &mut Context<'_, P, impl Driver<P>>,
     ) {
         let sectors = range_of(&host);
         let edges: Vec<u64> = edges_of(&sectors).collect();
         if edges.is_empty() {
-            return self.write_or_wait(host, when, driver);
+            return self.write_or_wait(host, when, cx);
         }
         let operation = (host.id, host.lun);
         let awaited = edges.len() as u32;
@@ -141,7 +151,7 @@ impl<P: Payload> InPlace<P> {
         let write = PartialWrite { host, awaited, edges: edges_read, is_lost: false };
         let slot = self.groups[group].partial_writes.reading.insert(write) as u32;
         for block in edges {
-            self.read_edge(operation, slot, block, driver);
+            self.read_edge(operation, slot, block, cx);
         }
     }
 
@@ -153,7 +163,7 @@ impl<P: Payload> InPlace<P> {
         slot: u32,
         first_sector: u64,
         block: Option<P>,
-        driver: &mut impl Driver<P>,
+        cx: &mut Context<'_, P, impl Driver<P>>,
     ) {
         let reading = &mut self.groups[group].partial_writes.reading;
         let write = &mut reading[slot as usize];
@@ -176,13 +186,13 @@ impl<P: Payload> InPlace<P> {
         }
         let write = reading.remove(slot as usize);
         if write.is_lost {
-            driver.refuse(write.host.id, Refusal::BlocksGone);
-            self.on_blocks_free(group, &sectors, driver);
+            cx.driver.refuse(write.host.id, Refusal::BlocksGone);
+            self.on_blocks_free(group, &sectors, cx);
         } else {
-            self.write_or_wait(write.completed(), Acknowledge::Now, driver);
+            self.write_or_wait(write.completed(), Acknowledge::Now, cx);
         }
-        self.destage(driver);
-        self.finish_log_drain(driver);
+        cx.then(Next::Destage);
+        cx.then(Next::FinishLogDrain);
     }
 
     /// A write has been acknowledged or refused: the writes that waited for its blocks go on.
@@ -191,10 +201,10 @@ impl<P: Payload> InPlace<P> {
         &mut self,
         group: GroupIndex,
         sectors: &Range<u64>,
-        driver: &mut impl Driver<P>,
+        cx: &mut Context<'_, P, impl Driver<P>>,
     ) {
         for host in self.groups[group].partial_writes.disown(sectors) {
-            self.complete(group, host, Acknowledge::Now, driver);
+            cx.then(Next::CompleteWrite(group, host));
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::payload::{Contents, Payload};
 use crate::read_ahead::{MOST_STREAMS, Waiters};
 
 /// The blocks of a disk group that are kept or on their way. Blocks are numbered through the group, as its sectors are.
-pub(super) struct ReadCache<P: Payload> {
+pub(crate) struct ReadCache<P: Payload> {
     blocks: BufferCache,
     contents: P::Contents,
     /// Whether what hosts have read is kept. If not, a block is dropped when a read has come to its end.
@@ -24,12 +24,12 @@ pub(super) struct ReadCache<P: Payload> {
     /// Those of them that have been written since.
     overwritten: SummaryBitmap,
     /// Reads that wait for blocks on their way.
-    pub(super) waiters: Waiters,
+    pub(crate) waiters: Waiters,
 }
 
 /// How a block can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(crate) enum Source {
     Cached,
     OnItsWay,
     WriteCache,
@@ -40,7 +40,7 @@ impl<P: Payload> ReadCache<P> {
     /// For a group of `group_sectors` with so many LUNs, whose streams are ahead by at most `window_sectors` each.
     /// `kept_sectors` is the size of the read cache, if there is one: what is read ahead is in it. Without one, there
     /// are buffers for what all streams read ahead. `None` if blocks of 4 KiB have no 32-bit numbers.
-    pub(super) fn new(
+    pub(crate) fn new(
         group_sectors: u64,
         luns: usize,
         window_sectors: u64,
@@ -70,25 +70,25 @@ impl<P: Payload> ReadCache<P> {
 
     /// Whether a read can find anything.
     #[inline(always)]
-    pub(super) fn has_any(&self) -> bool {
+    pub(crate) fn has_any(&self) -> bool {
         self.blocks.blocks() != 0 || !self.on_their_way.is_empty()
     }
 
     /// Whether blocks are on their way.
-    pub(super) fn is_reading(&self) -> bool {
+    pub(crate) fn is_reading(&self) -> bool {
         !self.on_their_way.is_empty()
     }
 
-    pub(super) fn keeps_reads(&self) -> bool {
+    pub(crate) fn keeps_reads(&self) -> bool {
         self.keeps_reads
     }
 
     /// Blocks that were read ahead and dropped without a use.
-    pub(super) fn dropped_unread(&self) -> u64 {
+    pub(crate) fn dropped_unread(&self) -> u64 {
         self.blocks.dropped_unread()
     }
 
-    pub(super) fn source_of(&self, block: u32) -> Source {
+    pub(crate) fn source_of(&self, block: u32) -> Source {
         if self.blocks.contains(block) {
             Source::Cached
         } else if self.on_their_way.contains(block.into())
@@ -101,22 +101,22 @@ impl<P: Payload> ReadCache<P> {
     }
 
     /// Whether reading `block` ahead would bring something new.
-    pub(super) fn lacks(&self, block: u32) -> bool {
+    pub(crate) fn lacks(&self, block: u32) -> bool {
         !self.blocks.contains(block) && !self.on_their_way.contains(block.into())
     }
 
     /// `blocks` are being read ahead.
-    pub(super) fn on_reads_sent(&mut self, blocks: &Range<u32>) {
+    pub(crate) fn on_reads_sent(&mut self, blocks: &Range<u32>) {
         self.on_their_way.insert_range(blocks.start.into()..blocks.end.into());
     }
 
     /// Block `block` is overwritten while it is on its way: what comes is old.
-    pub(super) fn on_overwritten(&mut self, block: u32) {
+    pub(crate) fn on_overwritten(&mut self, block: u32) {
         self.overwritten.insert(block.into());
     }
 
     /// Block `block`, which is here, is read. Returns whether that is its first use since it was read ahead.
-    pub(super) fn use_block(&mut self, block: u32) -> bool {
+    pub(crate) fn use_block(&mut self, block: u32) -> bool {
         let is_first = self.blocks.use_unread(block);
         if !is_first && self.keeps_reads {
             self.blocks.touch(block);
@@ -125,13 +125,13 @@ impl<P: Payload> ReadCache<P> {
     }
 
     /// Sectors that are here.
-    pub(super) fn load(&self, sectors: &Range<u64>) -> P {
+    pub(crate) fn load(&self, sectors: &Range<u64>) -> P {
         self.contents.load(sectors.start, (sectors.end - sectors.start) as u32)
     }
 
     /// A host has read `sectors` out of the cache: those of its blocks that it has read to the end make room, unless
     /// they are kept.
-    pub(super) fn on_host_read(&mut self, sectors: &Range<u64>) {
+    pub(crate) fn on_host_read(&mut self, sectors: &Range<u64>) {
         if !self.keeps_reads {
             for block in sectors.start / BLOCK_SECTORS..sectors.end / BLOCK_SECTORS {
                 self.discard(block as u32);
@@ -141,7 +141,7 @@ impl<P: Payload> ReadCache<P> {
 
     /// A block that was on its way has come, with `contents` unless it could not be read. Returns false if it is not
     /// wanted any more.
-    pub(super) fn on_block_read(&mut self, block: u32, contents: Option<&P>) -> bool {
+    pub(crate) fn on_block_read(&mut self, block: u32, contents: Option<&P>) -> bool {
         self.on_their_way.remove(block.into());
         let is_overwritten = self.overwritten.remove(block.into());
         let Some(contents) = contents.filter(|_| !is_overwritten) else {
@@ -154,7 +154,7 @@ impl<P: Payload> ReadCache<P> {
     }
 
     /// Keeps a block that a host has read.
-    pub(super) fn keep(&mut self, block: u32, contents: &P) {
+    pub(crate) fn keep(&mut self, block: u32, contents: &P) {
         // What is on its way would be put in a second time.
         if self.lacks(block) {
             self.insert(block, contents);
@@ -169,7 +169,7 @@ impl<P: Payload> ReadCache<P> {
     }
 
     /// `blocks` are written: what is here of them, or comes, is old.
-    pub(super) fn on_written(&mut self, blocks: Range<u64>) {
+    pub(crate) fn on_written(&mut self, blocks: Range<u64>) {
         let has_some_on_their_way = self.on_their_way.count_range(blocks.clone()) > 0;
         for block in blocks {
             self.discard(block as u32);
@@ -186,13 +186,13 @@ impl<P: Payload> ReadCache<P> {
     }
 
     /// Drops all that is here.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         for block in self.blocks.discard_clean() {
             self.contents.forget(first_sector(block), BLOCK_SECTORS as u32);
         }
     }
 
-    pub(super) fn assert_invariants(&self) {
+    pub(crate) fn assert_invariants(&self) {
         self.blocks.assert_invariants();
         let waits_for_nothing = self.on_their_way.is_empty() && !self.waiters.is_empty();
         assert!(!waits_for_nothing, "a read waits for blocks, and none is on its way");

@@ -16,15 +16,16 @@ use strewn_base::state::SavedValue;
 use strewn_base::{BLOCK_SECTORS, Direction};
 use strewn_raid::{Member, SpindleIndex, StripedLayout, UpdateMethod};
 
-use crate::driver::{Driver, SpindleCommand};
+use crate::driver::Driver;
 use crate::payload::{BlockContents, Contents, Payload};
 
-use super::blocks::{self, BlockSet, bytes_of};
-use super::destage::{UpdateBytes, tag_of};
-use super::group::DiskGroup;
-use super::stripes::load_of;
-use super::tag::TagFields;
-use super::{InPlace, LunLayout};
+use super::super::context::Context;
+use super::super::memory::GroupMemory;
+use super::super::space::blocks::{self, BlockSet, bytes_of};
+use super::super::space::{DiskGroup, LunLayout, Run};
+use super::load::load_of;
+use super::parity_costs::{charge_full_rows, charge_xor, costs_parity};
+use super::{Destage, Destaging, UpdateBytes, tag_of};
 
 /// Commands of the read-modify-write of an extent.
 const COMMANDS_OF_AN_EXTENT: usize = 4;
@@ -124,45 +125,37 @@ fn add_at(sum: &mut [u8], sectors: &Range<u32>, bytes: &[u8]) {
     }
 }
 
-impl<P: Payload> InPlace<P> {
+impl<P: Payload> Destaging<P> {
     pub(super) fn send_partial_reads(
         &mut self,
         id: GroupIndex,
         slot: usize,
-        driver: &mut impl Driver<P>,
+        cx: &mut Context<'_, P, impl Driver<P>>,
     ) {
-        let group = &mut self.groups[id];
-        let Some(one) = group.destages[slot].partial_stripe() else { return };
+        let group = &cx.space.groups[id];
+        let destage = &mut self.groups[id].destages[slot];
+        let Some(one) = destage.partial_stripe() else { return };
         // It began in a whole stripe, so every unit has a place.
         let reads: Vec<_> = (0..)
             .zip(&one.reads)
             .filter_map(|(index, piece)| {
                 let (spindle, sector) = one.place_of_read(&group.layout, index);
-                Some((index, group.place_now(spindle, sector)?, piece.len()))
+                let (spindle, first_sector) = group.place_now(spindle, sector)?;
+                Some((index, Run { spindle, first_sector, sectors: piece.len() }))
             })
             .collect();
-        let parity = if P::CARRIES_DATA { Some(one.sum_of_data()) } else { None };
-        let destage = &mut group.destages[slot];
-        if let Some(parity) = parity {
+        if P::CARRIES_DATA {
+            let parity = one.sum_of_data();
             destage.bytes = Some(Box::new(UpdateBytes { parity, ..UpdateBytes::default() }));
         }
         if reads.is_empty() {
             // The rows are dirty in all units.
-            return self.send_partial_writes(id, slot, driver);
+            return self.send_partial_writes(id, slot, cx);
         }
         destage.awaited = reads.len() as u32;
-        self.counters.parity_update_reads += reads.len() as u64;
-        for (index, (spindle, first_sector), sectors) in reads {
-            let command = SpindleCommand {
-                tag: tag_of(id, slot, index),
-                spindle,
-                direction: Direction::Read,
-                first_sector,
-                sectors,
-                payload: P::default(),
-                all_or_none: false,
-            };
-            self.send(id, command, driver);
+        cx.counters.parity_update_reads += reads.len() as u64;
+        for (index, run) in reads {
+            cx.send(tag_of(id, slot, index), Direction::Read, run, P::default());
         }
     }
 
@@ -174,69 +167,64 @@ impl<P: Payload> InPlace<P> {
         &mut self,
         id: GroupIndex,
         slot: usize,
-        driver: &mut impl Driver<P>,
+        cx: &mut Context<'_, P, impl Driver<P>>,
     ) -> bool {
-        let group = &self.groups[id];
-        let destage = &group.destages[slot];
-        let (stripe, _) = group.layout.stripe_of(destage.sectors.start);
+        let group = &cx.space.groups[id];
+        let destage = &self.groups[id].destages[slot];
+        let (stripe, _) = group.stripe_of(destage.sectors.start);
         if destage.again || destage.lacks_something() && !group.lost_of(stripe).is_empty() {
-            self.give_up_destage(id, slot);
+            self.give_up(id, slot, cx);
             return true;
         }
-        self.send_partial_writes(id, slot, driver);
+        self.send_partial_writes(id, slot, cx);
         false
     }
 
-    fn send_partial_writes(&mut self, id: GroupIndex, slot: usize, driver: &mut impl Driver<P>) {
-        let group = &mut self.groups[id];
-        let Some(one) = group.destages[slot].partial_stripe() else { return };
+    fn send_partial_writes(
+        &mut self,
+        id: GroupIndex,
+        slot: usize,
+        cx: &mut Context<'_, P, impl Driver<P>>,
+    ) {
+        let destage = &mut self.groups[id].destages[slot];
+        let Some(one) = destage.partial_stripe() else { return };
         if one.is_reconstruct_write() {
-            let row_sectors = one.rows.end - one.rows.start;
-            self.charge_full_rows(id, row_sectors, driver);
-        } else if self.config.processor.write_back.parity_sector_ps > 0 {
+            charge_full_rows(id, one.rows.end - one.rows.start, cx);
+        } else if costs_parity(cx) {
             // New data and old data, into old parity.
             let sectors: u64 = one.writes.iter().map(|piece| u64::from(piece.len())).sum();
-            self.charge_xor(2 * sectors, driver);
+            charge_xor(2 * sectors, cx);
         }
-        let group = &mut self.groups[id];
-        let writes = group.writes_of_partial_stripe(slot);
-        let destage = &mut group.destages[slot];
+        let writes = destage.writes_of_partial_stripe(&cx.space.groups[id]);
         destage.writing = true;
         destage.awaited = writes.len() as u32;
-        for (index, (piece, (spindle, first_sector), payload)) in (0..).zip(writes) {
-            let parity = u64::from(self.groups[id].layout.is_parity(piece.member));
-            self.counters.parity_writes += parity;
-            self.counters.data_writes += 1 - parity;
-            let command = SpindleCommand {
-                tag: tag_of(id, slot, index),
-                spindle,
-                direction: Direction::Write,
-                first_sector,
-                sectors: piece.len(),
-                payload,
-                all_or_none: true,
-            };
-            self.send(id, command, driver);
+        for (index, (member, run, payload)) in (0..).zip(writes) {
+            let parity = u64::from(cx.space.groups[id].layout.is_parity(member));
+            cx.counters.parity_writes += parity;
+            cx.counters.data_writes += 1 - parity;
+            cx.send(tag_of(id, slot, index), Direction::Write, run, payload);
         }
-        driver.all_or_none_ends();
+        cx.driver.all_or_none_ends();
     }
 }
 
-impl<P: Payload> DiskGroup<P> {
+impl<P: Payload> PartialStripe<P> {
     /// The update of all that is dirty in the stripe of `first`, if it takes fewer commands than extent by extent.
     /// `first` is dirty, as is the rest of its chunk.
     ///
     /// Extents share parity only where they are in the same rows. That is so where a dirty run is as long as two
     /// chunks, and where half of the stripe's data are dirty. Other extents that happen to be in one stripe are short,
     /// and so is their parity: together they would read and write it from the first row to the last.
-    pub(super) fn partial_stripe_from(&self, first: u64) -> Option<PartialStripe<P>> {
-        let layout = &self.layout;
+    pub(super) fn from(first: u64, group: &DiskGroup, memory: &GroupMemory<P>) -> Option<Self> {
+        let (layout, cache) = (&group.layout, &memory.cache);
         let (stripe, _) = layout.stripe_of(first);
         let of_lun = layout.sectors_of_stripe(stripe);
         let two_chunks = first + 2 * layout.unit_sectors();
-        let share_rows = || self.cache.dirty_run_end(first, two_chunks) == two_chunks;
-        let are_half = || 2 * self.cache.dirty_within(of_lun.clone()) >= layout.stripe_sectors();
-        if !layout.has_parity() || !self.lost_of(stripe).is_empty() || !(share_rows() || are_half())
+        let share_rows = || cache.dirty_run_end(first, two_chunks) == two_chunks;
+        let are_half = || 2 * cache.dirty_within(of_lun.clone()) >= layout.stripe_sectors();
+        if !layout.has_parity()
+            || !group.lost_of(stripe).is_empty()
+            || !(share_rows() || are_half())
         {
             return None;
         }
@@ -248,7 +236,7 @@ impl<P: Payload> DiskGroup<P> {
             .iter()
             .flat_map(|member| {
                 let unit = layout.sectors_of_unit(stripe, member);
-                let runs = self.cache.dirty_runs_within(unit.clone());
+                let runs = cache.dirty_runs_within(unit.clone());
                 runs.map(move |run| Piece {
                     member,
                     sectors: run.start - unit.start..run.end - unit.start,
@@ -264,7 +252,7 @@ impl<P: Payload> DiskGroup<P> {
         }
         let missing = missing(&writes, layout.shape().data().iter(), &rows);
         // A stripe that the LUNs' end cuts has more than their data: it is not reconstructed.
-        let (method, reads) = if of_lun.end <= self.end_sector && missing.len() <= writes.len() + 1
+        let (method, reads) = if of_lun.end <= group.end_sector && missing.len() <= writes.len() + 1
         {
             (UpdateMethod::Recalculation, missing)
         } else {
@@ -274,24 +262,23 @@ impl<P: Payload> DiskGroup<P> {
         if reads.len() + writes.len() + 1 >= COMMANDS_OF_AN_EXTENT * writes.len() {
             return None;
         }
-        let mut one = PartialStripe { stripe, method, rows, reads, writes, data: Vec::new() };
+        let mut one = Self { stripe, method, rows, reads, writes, data: Vec::new() };
         if P::CARRIES_DATA {
             let sectors = one.dirty_sectors(layout).into_iter();
             let load =
-                |run: Range<u64>| self.contents.load(run.start, (run.end - run.start) as u32);
+                |run: Range<u64>| memory.contents.load(run.start, (run.end - run.start) as u32);
             one.data = sectors.map(load).collect();
         }
         Some(one)
     }
+}
 
+impl<P: Payload> Destage<P> {
     /// A read of a partial stripe has come, but for what is gone.
-    pub(super) fn add_partial_stripe_read(&mut self, tag: TagFields, payload: &P, gone: &BlockSet) {
-        let destage = &mut self.destages[tag.slot];
-        let Some(one) = destage.stripes.as_ref().and_then(|one| one.partial.as_ref()) else {
-            return;
-        };
-        let Some(bytes) = &mut destage.bytes else { return };
-        let within = one.reads[tag.detail as usize].within(&one.rows);
+    pub(super) fn add_partial_stripe_read(&mut self, index: u32, payload: &P, gone: &BlockSet) {
+        let Self { stripes: Some(stripes), bytes: Some(bytes), .. } = self else { return };
+        let Some(one) = &stripes.partial else { return };
+        let within = one.reads[index as usize].within(&one.rows);
         add_at(&mut bytes.parity, &within, payload.bytes());
         for block in gone.iter() {
             bytes.gone.insert((u64::from(within.start) / BLOCK_SECTORS) as usize + block);
@@ -300,10 +287,9 @@ impl<P: Payload> DiskGroup<P> {
 
     /// What the update of a partial stripe writes, and where. Lost units are left out: parity covers data, and lost
     /// parity is rebuilt.
-    fn writes_of_partial_stripe(&mut self, slot: usize) -> Vec<(Piece, (SpindleIndex, u64), P)> {
-        let layout = &self.layout;
-        let destage = &mut self.destages[slot];
-        let Some(one) = destage.stripes.as_mut().and_then(|one| one.partial.as_mut()) else {
+    fn writes_of_partial_stripe(&mut self, group: &DiskGroup) -> Vec<(Member, Run, P)> {
+        let layout = &group.layout;
+        let Some(one) = self.stripes.as_mut().and_then(|one| one.partial.as_mut()) else {
             return Vec::new();
         };
         let data = std::mem::take(&mut one.data);
@@ -311,22 +297,19 @@ impl<P: Payload> DiskGroup<P> {
         let pieces = one.writes.iter().chain([&parity]).cloned();
         let mut payloads: Vec<P> = data;
         payloads.resize_with(one.writes.len(), P::default);
-        let bytes = destage.bytes.as_mut();
+        let bytes = self.bytes.as_mut();
         payloads.push(P::from_bytes(
             bytes.map(|bytes| std::mem::take(&mut bytes.parity)).unwrap_or_default(),
         ));
-        let gone = destage.bytes.as_ref().map(|bytes| &bytes.gone);
+        let gone = self.bytes.as_ref().map(|bytes| &bytes.gone);
         let is_gone = |block| gone.is_some_and(|gone| gone.contains(block));
         let units = layout.stripe(one.stripe);
         let mut writes = Vec::new();
         for (piece, mut payload) in pieces.zip(payloads) {
             let unit = units.unit(piece.member);
             let sector = unit.sector + piece.sectors.start;
-            let place = match &self.degraded {
-                Some(degraded) => degraded.place(unit.spindle, sector),
-                None => Some((unit.spindle, sector)),
-            };
-            let Some(place) = place else { continue };
+            let place = group.place_now(unit.spindle, sector);
+            let Some((spindle, first_sector)) = place else { continue };
             if P::CARRIES_DATA {
                 let is_parity = layout.is_parity(piece.member);
                 let first = match is_parity {
@@ -341,7 +324,8 @@ impl<P: Payload> DiskGroup<P> {
                     false => BlockContents::lun(first / BLOCK_SECTORS + block as u64),
                 });
             }
-            writes.push((piece, place, payload));
+            let run = Run { spindle, first_sector, sectors: piece.len() };
+            writes.push((piece.member, run, payload));
         }
         writes
     }

@@ -1,21 +1,16 @@
 //! The rebuild's steps in flight: each rebuilds one lost segment, slice after slice.
 
-use std::ops::Range;
-
 use strewn_base::state::SavedValue;
-use strewn_raid::{SpindleIndex, StripeUnit};
+use strewn_raid::SpindleIndex;
 
-use super::blocks::{BlockSet, blocks_touched, bytes_of, sectors_of_block};
+use super::super::space::blocks::{BlockSet, blocks_touched, bytes_of, sectors_of_block};
+use super::super::space::{Losses, Rebuilding};
+use super::GroupRedundancy;
 
 /// A segment being rebuilt.
 #[derive(SavedValue)]
 pub(super) struct Step {
-    pub(super) spindle: SpindleIndex,
-    pub(super) segment: u64,
-    pub(super) first_stripe: u64,
-    pub(super) end_stripe: u64,
-    /// Where it goes.
-    pub(super) target: StripeUnit,
+    pub(super) segment: Rebuilding,
     /// Sectors of the segment that are done.
     pub(super) done_sectors: u64,
     pub(super) stage: Stage,
@@ -33,18 +28,39 @@ pub(super) enum Stage {
 }
 
 impl Step {
-    /// The stripes of its RStore.
-    pub(super) fn stripes(&self) -> Range<u64> {
-        self.first_stripe..self.end_stripe
-    }
-
-    pub(super) fn is_of(&self, spindle: SpindleIndex, segment: u64) -> bool {
-        (self.spindle, self.segment) == (spindle, segment)
+    pub(super) fn new(segment: Rebuilding) -> Self {
+        Self {
+            segment,
+            done_sectors: 0,
+            stage: Stage::Waiting,
+            awaited: 0,
+            given_up: false,
+            bytes: SliceBytes::default(),
+        }
     }
 
     /// Another spindle is lost: the step ends, and its segment starts over.
     pub(super) fn give_up(&mut self) {
         self.given_up = true;
+    }
+
+    /// Where the slice that is next lies by the layout.
+    pub(super) fn slice_at(&self, segment_sectors: u64) -> (SpindleIndex, u64) {
+        let Rebuilding { spindle, segment, .. } = self.segment;
+        (spindle, segment * segment_sectors + self.done_sectors)
+    }
+}
+
+impl<P> GroupRedundancy<P> {
+    /// Drops the steps that were given up and have no command in flight. Their segments are next again.
+    pub(super) fn drop_given_up(&mut self, losses: &mut Losses) {
+        self.steps.retain(|_, step| {
+            let is_gone = step.given_up && step.awaited == 0;
+            if is_gone {
+                losses.give_up_rebuilding(&step.segment);
+            }
+            !is_gone
+        });
     }
 }
 
