@@ -238,11 +238,7 @@ impl<P: Payload> WriteAnywhere<P> {
                     false => stored,
                 }
             }),
-            cache: BufferCache::new(
-                keys.indirect().start..keys.end(),
-                config.cache_blocks,
-                config.protected_blocks,
-            ),
+            cache: BufferCache::new(keys.end(), config.cache_blocks, config.protected_blocks),
             contents: P::Contents::default(),
             dirty: SummaryBitmap::new(keys.data().end.into()),
             rewritten: SummaryBitmap::new(keys.data().end.into()),

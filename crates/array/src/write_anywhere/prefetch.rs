@@ -31,13 +31,12 @@ impl<P: Payload> WriteAnywhere<P> {
         let first = (first_sector / u64::from(BLOCK_SECTORS)) as u32;
         let last = ((first_sector + u64::from(sectors) - 1) / u64::from(BLOCK_SECTORS)) as u32;
         let last = last.min(first + MOST_BLOCKS);
-        self.cache.prefetch_buffer(self.keys.indirect_of(first));
-        self.cache.prefetch_resident(first);
+        self.cache.prefetch(self.keys.indirect_of(first));
+        self.cache.prefetch(first);
         self.map.prefetch(first);
         self.map.prefetch(last);
         if direction == Direction::Write {
             self.dirty.prefetch(u64::from(first));
-            self.prefetch_buffers(first, last);
         }
     }
 
@@ -45,20 +44,15 @@ impl<P: Payload> WriteAnywhere<P> {
     #[inline]
     pub(super) fn prefetch_for_completion(&self, fields: TagFields) {
         if fields.owner == Owner::HostOperation {
-            let first = fields.first_key;
-            self.cache.prefetch_resident(first);
-            self.prefetch_buffers(first, first + fields.blocks.clamp(1, MOST_BLOCKS) - 1);
+            self.cache.prefetch(fields.first_key);
         }
     }
 
-    /// For the blocks after `data[index]`: their buffers, in two steps.
+    /// For the block `BLOCKS_AHEAD` after `data[index]`, its buffer.
     #[inline]
     pub(super) fn prefetch_buffer_ahead(&self, data: &[u32], index: usize) {
-        if let Some(&key) = data.get(index + 2 * BLOCKS_AHEAD) {
-            self.cache.prefetch_buffer(key);
-        }
         if let Some(&key) = data.get(index + BLOCKS_AHEAD) {
-            self.cache.prefetch_buffer_found(key);
+            self.cache.prefetch(key);
         }
     }
 
@@ -80,14 +74,7 @@ impl<P: Payload> WriteAnywhere<P> {
     /// For the metadata block that a consistency point comes to next.
     #[inline]
     pub(super) fn prefetch_metadata(&self, key: u32) {
-        self.cache.prefetch_buffer(key);
+        self.cache.prefetch(key);
         self.map.prefetch(key);
-    }
-
-    #[inline]
-    fn prefetch_buffers(&self, first: u32, last: u32) {
-        // Consecutive keys lie in one or two cache lines, sixteen to a line.
-        self.cache.prefetch_buffer(first);
-        self.cache.prefetch_buffer(last);
     }
 }
