@@ -11,7 +11,7 @@ use crate::scheduler::Scheduler;
 use strewn_base::Direction;
 use strewn_base::state::SavedValue;
 
-/// Most commands that a spindle schedules among: a slot number has eight bits.
+/// Most commands that a spindle schedules among: a position has eight bits.
 pub const MAX_DEPTH: u32 = 1 << 8;
 
 /// Bits of a rank for the position, which is below [`MAX_DEPTH`]. The others are for the order.
@@ -45,9 +45,8 @@ pub(crate) struct Admitted<T> {
 pub(crate) struct Queue<T> {
     /// In no order.
     waiting: Vec<Waiting>,
+    /// In the order of `waiting`.
     rest: Vec<Rest<T>>,
-    /// Unused slots of `rest`.
-    free: Vec<u8>,
     /// The order of the next command to be admitted.
     next_order: u32,
     /// No command here arrived later.
@@ -62,8 +61,6 @@ struct Waiting {
     /// The order of admission, and in the lowest [`POSITION_BITS`] the position in [`Queue::waiting`].
     rank: u32,
     direction: Direction,
-    /// Index into [`Queue::rest`].
-    slot: u8,
 }
 
 /// The fields that only the chosen command needs.
@@ -84,7 +81,6 @@ impl<T: Copy> Queue<T> {
         Self {
             waiting: Vec::with_capacity(depth),
             rest: Vec::with_capacity(depth),
-            free: Vec::with_capacity(depth),
             next_order: 0,
             latest_arrival_ns: 0,
             depth,
@@ -105,25 +101,15 @@ impl<T: Copy> Queue<T> {
     #[inline(always)]
     pub(crate) fn admit(&mut self, command: Admitted<T>) {
         debug_assert!(!self.is_full());
-        debug_assert!(self.arrivals().all(|arrival_ns| arrival_ns <= command.arrival_ns));
-        let rest = Rest {
+        debug_assert!(self.rest.iter().all(|one| one.arrival_ns <= command.arrival_ns));
+        self.rest.push(Rest {
             transfer_ticks: command.transfer.ticks,
             arrival_ns: command.arrival_ns,
             lba: command.lba,
             end_track: command.transfer.end_track,
             sectors: command.sectors,
             tag: command.tag,
-        };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.rest[usize::from(slot)] = rest;
-                slot
-            }
-            None => {
-                self.rest.push(rest);
-                (self.rest.len() - 1) as u8
-            }
-        };
+        });
         let (start, direction) = (command.transfer.start, command.direction);
         if self.next_order == 1 << (u32::BITS - POSITION_BITS) {
             self.count_orders_again();
@@ -131,11 +117,7 @@ impl<T: Copy> Queue<T> {
         let rank = self.next_order << POSITION_BITS | self.waiting.len() as u32;
         self.next_order += 1;
         self.latest_arrival_ns = command.arrival_ns;
-        self.waiting.push(Waiting { start, rank, direction, slot });
-    }
-
-    fn arrivals(&self) -> impl Iterator<Item = u64> {
-        self.waiting.iter().map(|one| self.rest[usize::from(one.slot)].arrival_ns)
+        self.waiting.push(Waiting { start, rank, direction });
     }
 
     /// Gives the commands here the lowest orders.
@@ -160,9 +142,9 @@ impl<T: Copy> Queue<T> {
 
     fn take_last_arrived_after(&mut self, arrival_ns: u64) -> Option<Admitted<T>> {
         let last = self.waiting.iter().max_by_key(|one| one.rank)?;
-        self.latest_arrival_ns = self.rest[usize::from(last.slot)].arrival_ns;
-        let position = last.rank & (MAX_DEPTH - 1);
-        (self.latest_arrival_ns > arrival_ns).then(|| self.remove(position as usize))
+        let position = (last.rank & (MAX_DEPTH - 1)) as usize;
+        self.latest_arrival_ns = self.rest[position].arrival_ns;
+        (self.latest_arrival_ns > arrival_ns).then(|| self.remove(position))
     }
 
     /// Removes the command that `scheduler` chooses, if there is any.
@@ -183,12 +165,11 @@ impl<T: Copy> Queue<T> {
 
     #[inline(always)]
     fn remove(&mut self, position: usize) -> Admitted<T> {
-        let Waiting { start, direction, slot, .. } = self.waiting.swap_remove(position);
+        let Waiting { start, direction, .. } = self.waiting.swap_remove(position);
+        let rest = self.rest.swap_remove(position);
         if let Some(moved) = self.waiting.get_mut(position) {
             moved.rank = moved.rank & !(MAX_DEPTH - 1) | position as u32;
         }
-        self.free.push(slot);
-        let rest = &self.rest[usize::from(slot)];
         Admitted {
             transfer: Transfer { start, end_track: rest.end_track, ticks: rest.transfer_ticks },
             arrival_ns: rest.arrival_ns,
@@ -216,7 +197,8 @@ impl<T: Copy> Queue<T> {
                 let rate = u64::from(credit_us_per_ms);
                 let rate = drive.rotation().ticks_q32_per_ns().saturating_mul(rate) / 1000;
                 self.least(|one| {
-                    let waited_ns = heads.now_ns - self.rest[usize::from(one.slot)].arrival_ns;
+                    let position = (one.rank & (MAX_DEPTH - 1)) as usize;
+                    let waited_ns = heads.now_ns - self.rest[position].arrival_ns;
                     let credit = (u128::from(waited_ns) * u128::from(rate)) >> 32;
                     let credit = credit.min(u128::from(MAX_CREDIT_TICKS)) as u32;
                     // Positioning is below 2³¹ ticks by the profile's limits on delays.
@@ -248,7 +230,7 @@ fn positioning(drive: &Drive, heads: Heads) -> impl Fn(&Waiting) -> u32 {
 strewn_base::saved_state! {
     impl [T: SavedValue] for Queue<T> {
         parts:;
-        values: waiting, rest, free, next_order, latest_arrival_ns;
+        values: waiting, rest, next_order, latest_arrival_ns;
         built: depth;
     }
 }
