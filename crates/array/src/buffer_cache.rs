@@ -40,9 +40,9 @@ pub(crate) struct Evicted(pub Option<u32>);
 ///
 /// For each host operation, 2.8 blocks are inserted and as many evicted. That costs instructions and memory latency:
 ///
-/// - A list is the uses of its blocks in their order. A block that is used again leaves its last use behind, out of date.
-///   The next blocks to evict are therefore adjacent, and what their eviction changes can be prefetched. In a linked
-///   list, each element locates the next, so nothing can be prefetched: eviction took a third of all time.
+/// - A list is the uses of its blocks in their order. A block that is used again leaves its last use behind, out of
+///   date. The next blocks to evict are therefore adjacent, and what their eviction changes can be prefetched. In a
+///   linked list, each element locates the next, so nothing can be prefetched: eviction took a third of all time.
 /// - A state of 16 bits for each key says whether its block is here, and where its last use is. The chains of a hash
 ///   table take less memory, but other blocks' buffers are looked at on the way: as many instructions again.
 #[derive(Debug)]
@@ -434,8 +434,8 @@ impl BufferCache {
     }
 }
 
-/// As the blocks of each list in the order of their last uses, and the pinned ones: uses that are out of date, and where
-/// the others lie, change nothing.
+/// As the blocks of each list in the order of their last uses, and the pinned ones: uses that are out of date, and
+/// where the others lie, change nothing.
 impl SavedState for BufferCache {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
         strewn_base::state::where_there_are_files()?;
