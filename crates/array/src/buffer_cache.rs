@@ -1,31 +1,34 @@
 //! The buffer cache that data and metadata share.
 
 mod list;
+mod states;
 
-use std::ops::Range;
+use std::collections::BTreeMap;
 
-use strewn_base::memory::{filled, prefetch, zeroed_words};
+use strewn_base::memory::zeroed_words;
+use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 
-use list::{List, PLACES_PER_LINE};
+use list::List;
+use states::{ABSENT, PLACE_BITS, States};
 
-/// No key: the buffer that was here has been used again since, and is elsewhere.
-const NONE: u32 = u32::MAX;
+/// The state of a block in a list is that of its list and of its last use there, that of a pinned block this and its
+/// flags.
+const IN_PROBATION: u16 = 1 << PLACE_BITS;
+const IN_PROTECTION: u16 = 2 << PLACE_BITS;
+const IS_PINNED: u16 = 3 << PLACE_BITS;
 
 /// A block's buffer holds data that no consistency point has taken yet.
-const DIRTY: u32 = 1;
+const DIRTY: u16 = 1;
 /// The consistency point in progress is writing the buffer.
-const FLUSHING: u32 = 2;
+const FLUSHING: u16 = 2;
 /// The block was used more than once.
-const PROTECTED: u32 = 4;
+const PROTECTED: u16 = 4;
 /// An operation needs the buffer as it is; the bits from this one up count how many do.
-const HOLD: u32 = 8;
+const HOLD: u16 = 8;
+/// As many holds as a state can count.
+const MOST_HOLDS: u16 = !IS_PINNED & !(HOLD - 1);
 /// Dirty, flushing and held buffers are in no list: they cannot be evicted.
-const PINNED: u32 = DIRTY | FLUSHING | !(HOLD - 1);
-
-/// The list of blocks used once.
-const PROBATION: usize = 0;
-/// The list of blocks used more than once.
-const PROTECTION: usize = 1;
+const PINNED: u16 = DIRTY | FLUSHING | MOST_HOLDS;
 
 /// The block evicted to keep to the capacity, if any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,36 +40,23 @@ pub(crate) struct Evicted(pub Option<u32>);
 ///
 /// For each host operation, 2.8 blocks are inserted and as many evicted. That costs instructions and memory latency:
 ///
-/// - Buffers lie in the order of their last uses. A block that is used again moves to the end and leaves an empty place
-///   behind. The next blocks to evict are therefore adjacent, and what their eviction changes can be prefetched. In a
+/// - A list is the uses of its blocks in their order. A block that is used again leaves its last use behind, out of
+///   date. The next blocks to evict are therefore adjacent, and what their eviction changes can be prefetched. In a
 ///   linked list, each element locates the next, so nothing can be prefetched: eviction took a third of all time.
-/// - Blocks are found through chains, which a buffer enters, leaves and moves within in a dozen instructions. A table
-///   with linear probing must close holes: an insertion with its eviction took 500 instructions, and takes 130 now.
-/// - The heads of the chains lie in one array with the links between buffers, so that there is one kind of link.
-///   Metadata, of which there is little and which every operation needs, has a chain for each block.
+/// - A state of 16 bits for each key says whether its block is here, and where its last use is. The chains of a hash
+///   table take less memory, but other blocks' buffers are looked at on the way: as many instructions again.
 #[derive(Debug)]
 pub(crate) struct BufferCache {
     capacity: usize,
     protected_capacity: usize,
-    /// First the heads of the chains, each the place of its first buffer: a power of two of them for data, then one for
-    /// each key from `first_direct` on. Then, by a buffer's place, the place of the next one in its chain, or of the
-    /// next free one.
-    links: Vec<u32>,
-    chain_mask: u32,
-    first_direct: u32,
-    /// The first place of a buffer: first those of the lists, then those of buffers that are pinned.
-    first_place: u32,
-    first_pinned: u32,
-    /// The key of the buffer at each place.
-    keys: Vec<u32>,
-    /// Flags of pinned buffers. The state of the others follows from their list.
-    flags: Vec<u32>,
-    /// The first place for pinned buffers that is free; 0 for none.
-    free: u32,
-    lists: [List; 2],
+    states: States,
+    /// Holds that a state cannot count, by key.
+    more_holds: BTreeMap<u32, u32>,
+    /// The blocks used once.
+    probation: List,
+    /// The blocks used more than once.
+    protection: List,
     blocks: usize,
-    /// One bit for each key: most lookups miss, and these few megabytes answer them.
-    resident: Vec<u64>,
     /// Buffers in the protected list.
     protected: usize,
     dirty: u32,
@@ -85,31 +75,21 @@ struct Unread {
 }
 
 impl BufferCache {
-    /// A cache of `capacity` blocks for keys below `keys.end`, of which at most `protected_capacity` are protected.
-    /// Those from `keys.start` on are metadata.
-    pub(crate) fn new(keys: Range<u32>, capacity: u32, protected_capacity: u32) -> Self {
-        let chains = (2 * capacity).next_power_of_two().max(8);
+    /// A cache of `capacity` blocks for keys below `keys`, of which at most `protected_capacity` are protected.
+    pub(crate) fn new(keys: u32, capacity: u32, protected_capacity: u32) -> Self {
         let (capacity, protected_capacity) = (capacity as usize, protected_capacity as usize);
-        let first_place = chains + keys.len() as u32;
         // Beside the buffers that there may be, and one for a moment, there is room for uses that are out of date:
         // blocks that were used once leave few, others one a use. Ranks are closed the more seldom.
-        let probation = List::new(first_place, capacity + capacity / 2 + 2);
-        let protection = List::new(probation.end(), 3 * protected_capacity.min(capacity) + 2);
-        let first_pinned = protection.end();
+        let probation = capacity + capacity / 2 + 2;
+        let protection = 3 * protected_capacity.min(capacity) + 2;
         Self {
             capacity,
             protected_capacity,
-            links: filled(0, first_pinned as usize),
-            chain_mask: chains - 1,
-            first_direct: keys.start,
-            first_place,
-            first_pinned,
-            keys: filled(NONE, (first_pinned - first_place) as usize),
-            flags: Vec::new(),
-            free: 0,
-            lists: [probation, protection],
+            states: States::new(keys),
+            more_holds: BTreeMap::new(),
+            probation: List::new(IN_PROBATION, probation),
+            protection: List::new(IN_PROTECTION, protection),
             blocks: 0,
-            resident: zeroed_words(keys.end.div_ceil(64) as usize),
             protected: 0,
             dirty: 0,
             unread: Unread::default(),
@@ -118,7 +98,7 @@ impl BufferCache {
 
     /// From now on, blocks may be [`mark_unread`](Self::mark_unread)ed.
     pub(crate) fn read_ahead(&mut self) {
-        self.unread.bits = zeroed_words(self.resident.len());
+        self.unread.bits = zeroed_words(self.states.keys().div_ceil(64) as usize);
     }
 
     /// Notes that `key`, which is here, was read ahead.
@@ -172,64 +152,57 @@ impl BufferCache {
         self.dirty
     }
 
-    /// The lists and the pinned buffers hold each block that is here, and no other. Costs a pass over all places.
+    /// The lists and the pinned buffers hold each block that is here, and no other. Costs a pass over all states and
+    /// uses.
     ///
     /// # Panics
     /// If they do not.
     pub(crate) fn assert_invariants(&self) {
-        let in_list = |list: &List| self.keys_in(list).count();
-        let [probation, protected] =
-            [in_list(&self.lists[PROBATION]), in_list(&self.lists[PROTECTION])];
-        let pinned = self.flags.iter().filter(|flags| **flags & PINNED != 0).count();
-        let dirty = self.flags.iter().filter(|flags| **flags & DIRTY != 0).count();
+        let in_list = |list: &List| list.blocks(&self.states).count();
+        let (mut here, mut pinned, mut dirty) = (0, 0, 0);
+        for (_, state) in self.states.iter() {
+            let is_pinned = state >= IS_PINNED;
+            here += 1;
+            pinned += usize::from(is_pinned);
+            dirty += u32::from(is_pinned && state & DIRTY != 0);
+        }
+        let (probation, protected) = (in_list(&self.probation), in_list(&self.protection));
         assert_eq!(protected, self.protected, "protected blocks");
         assert_eq!(probation + protected + pinned, self.blocks, "blocks in the lists and pinned");
-        assert_eq!(dirty, self.dirty as usize, "dirty blocks");
-        let resident: u32 = self.resident.iter().map(|word| word.count_ones()).sum();
-        assert_eq!(resident as usize, self.blocks, "blocks by the bits of what is here");
+        assert_eq!(dirty, self.dirty, "dirty blocks");
+        assert_eq!(here, self.blocks, "blocks by the states of what is here");
     }
 
-    /// Announces that it will be asked whether `key` is here.
-    #[inline]
-    pub(crate) fn prefetch_resident(&self, key: u32) {
-        prefetch(&self.resident, (key / 64) as usize);
-    }
-
-    /// Announces a use or a change of `key`.
-    #[inline]
-    pub(crate) fn prefetch_buffer(&self, key: u32) {
-        prefetch(&self.links, self.chain_of(key) as usize);
-    }
-
-    /// Announces the same once more, nearer to it: the first buffer of the chain, which is here by now, and which is
-    /// that of `key` three times in four.
-    #[inline]
-    pub(crate) fn prefetch_buffer_found(&self, key: u32) {
-        self.prefetch_place(self.links[self.chain_of(key) as usize]);
-    }
-
-    /// Announces a change of the buffer at `at`, which may be none.
-    #[inline]
-    fn prefetch_place(&self, at: u32) {
-        prefetch(&self.links, at as usize);
-        prefetch(&self.keys, at.wrapping_sub(self.first_place) as usize);
-        prefetch(&self.flags, at.wrapping_sub(self.first_pinned) as usize);
+    /// Announces that `key` will be asked for, used or changed.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, key: u32) {
+        self.states.prefetch(key);
     }
 
     /// Whether `key` is here, without using it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn contains(&self, key: u32) -> bool {
-        self.resident[(key / 64) as usize] >> (key % 64) & 1 == 1
+        self.states.get(key) != ABSENT
     }
 
     /// Whether `key` is here; if so it is the most recently used now.
     #[inline(always)]
     pub(crate) fn touch(&mut self, key: u32) -> bool {
-        let here = self.contains(key);
-        if here {
-            self.touch_here(key);
+        let state = self.states.get(key);
+        if state == ABSENT {
+            return false;
         }
-        here
+        if state >= IS_PINNED {
+            *self.states.of(key) = state | PROTECTED;
+            return true;
+        }
+        self.leave_newest(key, state);
+        self.protection.push(key, &mut self.states);
+        if state < IN_PROTECTION {
+            self.protected += 1;
+            self.spill();
+        }
+        true
     }
 
     /// Puts a block in that was just read, or touches it if it is here.
@@ -266,12 +239,10 @@ impl BufferCache {
 
     #[inline(always)]
     fn put_in(&mut self, key: u32, hold: bool) {
-        self.note_new(key);
-        if hold {
-            self.add_pinned(key, HOLD);
-        } else {
-            let chain = self.chain_of(key);
-            self.put_newest(PROBATION, key, chain, self.links[chain as usize]);
+        self.blocks += 1;
+        *self.states.of_new(key) = IS_PINNED | HOLD;
+        if !hold {
+            self.probation.push(key, &mut self.states);
         }
     }
 
@@ -280,33 +251,25 @@ impl BufferCache {
     pub(crate) fn write(&mut self, key: u32) -> (bool, Evicted) {
         if !self.contains(key) {
             let evicted = self.make_room();
-            self.note_new(key);
-            self.add_pinned(key, DIRTY);
+            self.blocks += 1;
+            *self.states.of_new(key) = IS_PINNED | DIRTY;
             self.dirty += 1;
             return (true, Evicted(evicted));
         }
         self.drop_unread(key);
-        let (link, at) = self.find(key);
-        if at < self.first_pinned {
-            self.pin(key, link, at, DIRTY);
-        } else {
-            let flags = self.flags_at(at);
-            if *flags & DIRTY != 0 {
-                return (false, Evicted(None));
-            }
-            *flags |= DIRTY;
-        }
-        self.dirty += 1;
-        (true, Evicted(None))
+        let state = self.pinned_state(key);
+        let newly_dirty = *state & DIRTY == 0;
+        *state |= DIRTY;
+        self.dirty += u32::from(newly_dirty);
+        (newly_dirty, Evicted(None))
     }
 
     /// A consistency point takes the dirty block `key`.
     #[inline(always)]
     pub(crate) fn begin_flush(&mut self, key: u32) {
-        let (_, at) = self.find(key);
-        let flags = self.flags_at(at);
-        debug_assert_eq!(*flags & (DIRTY | FLUSHING), DIRTY);
-        *flags ^= DIRTY | FLUSHING;
+        let state = self.states.of(key);
+        debug_assert!(*state >= IS_PINNED && *state & (DIRTY | FLUSHING) == DIRTY);
+        *state ^= DIRTY | FLUSHING;
         self.dirty -= 1;
     }
 
@@ -319,56 +282,61 @@ impl BufferCache {
     /// An operation needs `key`, which is here, to stay until it lets go.
     #[inline(always)]
     pub(crate) fn hold(&mut self, key: u32) {
-        let (link, at) = self.find(key);
-        if at < self.first_pinned {
-            self.pin(key, link, at, HOLD);
-        } else {
-            *self.flags_at(at) += HOLD;
+        let state = self.pinned_state(key);
+        if *state & MOST_HOLDS == MOST_HOLDS {
+            return self.hold_once_more(key);
         }
+        *state += HOLD;
+    }
+
+    #[cold]
+    fn hold_once_more(&mut self, key: u32) {
+        *self.more_holds.entry(key).or_default() += 1;
     }
 
     /// The operation that held `key` needs it no longer.
     #[inline(always)]
     pub(crate) fn release(&mut self, key: u32) -> Evicted {
+        if !self.more_holds.is_empty() && self.release_once(key) {
+            return Evicted(None);
+        }
         self.unpin(key, HOLD)
+    }
+
+    /// Takes one of the holds that the state does not count, if there are any.
+    #[cold]
+    fn release_once(&mut self, key: u32) -> bool {
+        let Some(more) = self.more_holds.get_mut(&key) else { return false };
+        *more -= 1;
+        if *more == 0 {
+            self.more_holds.remove(&key);
+        }
+        true
     }
 
     /// Drops `key`, which is here, as clean. Returns false if it is still needed: a consistency point is writing it, or
     /// an operation holds it.
     pub(crate) fn discard(&mut self, key: u32) -> bool {
-        let (link, at) = self.find(key);
-        if at >= self.first_pinned {
-            let flags = self.flags_at(at);
-            let was_dirty = *flags & DIRTY != 0;
-            *flags &= !DIRTY;
-            let is_pinned = *flags & PINNED != 0;
-            self.dirty -= u32::from(was_dirty);
-            if is_pinned {
+        let state = self.states.of(key);
+        if *state >= IS_PINNED {
+            self.dirty -= u32::from(*state & DIRTY != 0);
+            *state &= !DIRTY;
+            if *state & PINNED != 0 {
                 return false;
             }
-            self.links[link as usize] = std::mem::replace(&mut self.links[at as usize], self.free);
-            self.free = at;
         } else {
-            self.protected -= usize::from(at >= self.lists[PROTECTION].first);
-            self.links[link as usize] = self.behind(key, at);
-            self.keys[(at - self.first_place) as usize] = NONE;
+            let state = *state;
+            self.protected -= usize::from(state >= IN_PROTECTION);
+            self.leave_newest(key, state);
         }
-        self.note_gone(key);
+        self.drop(key);
         true
-    }
-
-    /// The blocks in a list, the oldest first.
-    fn keys_in(&self, list: &List) -> impl Iterator<Item = u32> {
-        let keys = &self.keys[(list.first - self.first_place) as usize..][..list.mask as usize + 1];
-        let turns = list.next.wrapping_sub(list.oldest);
-        let (oldest, mask) = (list.oldest, list.mask);
-        let places = (0..turns).map(move |turn| oldest.wrapping_add(turn) & mask);
-        places.map(|place| keys[place as usize]).filter(|key| *key != NONE)
     }
 
     /// Drops all blocks that are clean and that nothing needs. Returns them.
     pub(crate) fn discard_clean(&mut self) -> Vec<u32> {
-        let keys: Vec<u32> = self.lists.iter().flat_map(|list| self.keys_in(list)).collect();
+        let lists = [&self.probation, &self.protection].into_iter();
+        let keys: Vec<u32> = lists.flat_map(|list| list.blocks(&self.states)).collect();
         for key in &keys {
             let is_gone = self.discard(*key);
             assert!(is_gone, "block {key} is in a list, so nothing needs it");
@@ -378,110 +346,50 @@ impl BufferCache {
 
     /// Whether a consistency point is writing `key`.
     pub(crate) fn is_flushing(&self, key: u32) -> bool {
-        if !self.contains(key) {
-            return false;
-        }
-        let (_, at) = self.find(key);
-        at >= self.first_pinned && self.flags[(at - self.first_pinned) as usize] & FLUSHING != 0
+        let state = self.states.get(key);
+        state >= IS_PINNED && state & FLUSHING != 0
     }
 
-    /// The chain that `key` is in: keys in a row are in chains in a row, so that the blocks of an operation, which come
-    /// and go together, are found in one or two cache lines. However keys are chosen, a chain is no longer than there
-    /// are times as many keys as chains.
-    #[inline]
-    fn chain_of(&self, key: u32) -> u32 {
-        if key < self.first_direct {
-            key & self.chain_mask
-        } else {
-            (self.chain_mask + 1).wrapping_add(key - self.first_direct)
-        }
-    }
-
-    /// The link to the buffer of `key`, which is here, and its place.
+    /// The last use of `key`, in a list, is out of date from now on: it does not stay where uses are added.
     #[inline(always)]
-    fn find(&self, key: u32) -> (u32, u32) {
-        let mut link = self.chain_of(key);
-        if key >= self.first_direct {
-            // The only one of its chain: the key, which lies anywhere in a list, is not looked at.
-            return (link, self.links[link as usize]);
-        }
-        loop {
-            let at = self.links[link as usize];
-            debug_assert_ne!(at, 0, "the resident bit of {key} is wrong");
-            if self.keys[(at - self.first_place) as usize] == key {
-                return (link, at);
-            }
-            link = at;
+    fn leave_newest(&mut self, key: u32, state: u16) {
+        if state == self.protection.newest() {
+            self.protection.forget(key);
+        } else if state == self.probation.newest() {
+            self.probation.forget(key);
         }
     }
 
-    /// The link to the buffer at `at`, of `key`: without a look at other keys.
+    /// The state of `key`, which is here, and is pinned from now on.
     #[inline(always)]
-    fn link_to(&self, key: u32, at: u32) -> u32 {
-        let mut link = self.chain_of(key);
-        while self.links[link as usize] != at {
-            link = self.links[link as usize];
+    fn pinned_state(&mut self, key: u32) -> &mut u16 {
+        let state = *self.states.of(key);
+        if state < IS_PINNED {
+            let was_protected = state >= IN_PROTECTION;
+            self.protected -= usize::from(was_protected);
+            self.leave_newest(key, state);
+            *self.states.of(key) = IS_PINNED | if was_protected { PROTECTED } else { 0 };
         }
-        link
-    }
-
-    /// What comes behind the buffer of `key` in its chain. Of metadata nothing does, known without a look.
-    #[inline(always)]
-    fn behind(&self, key: u32, at: u32) -> u32 {
-        if key < self.first_direct { self.links[at as usize] } else { 0 }
-    }
-
-    #[inline]
-    fn flags_at(&mut self, at: u32) -> &mut u32 {
-        &mut self.flags[(at - self.first_pinned) as usize]
-    }
-
-    #[inline(always)]
-    fn touch_here(&mut self, key: u32) {
-        let (link, at) = self.find(key);
-        if at >= self.first_pinned {
-            *self.flags_at(at) |= PROTECTED;
-            return;
-        }
-        let newly_protected = at < self.lists[PROTECTION].first;
-        self.keys[(at - self.first_place) as usize] = NONE;
-        self.put_newest(PROTECTION, key, link, self.behind(key, at));
-        if newly_protected {
-            self.protected += 1;
-            self.spill();
-        }
-    }
-
-    /// Pins a buffer that is in a list.
-    #[inline(always)]
-    fn pin(&mut self, key: u32, link: u32, at: u32, reason: u32) {
-        self.keys[(at - self.first_place) as usize] = NONE;
-        let was_protected = at >= self.lists[PROTECTION].first;
-        self.protected -= usize::from(was_protected);
-        let flags = reason | if was_protected { PROTECTED } else { 0 };
-        self.put_pinned(key, flags, link, self.behind(key, at));
+        self.states.of(key)
     }
 
     /// Takes a reason to stay away. If it was the last, the buffer is the newest of its list. Pinned blocks may have
     /// exceeded the capacity: one less can.
     #[inline(always)]
-    fn unpin(&mut self, key: u32, reason: u32) -> Evicted {
-        let (link, at) = self.find(key);
-        let flags = self.flags_at(at);
-        debug_assert!(*flags >= reason);
-        *flags -= reason;
-        let flags = *flags;
-        if flags & PINNED != 0 {
+    fn unpin(&mut self, key: u32, reason: u16) -> Evicted {
+        let state = self.states.of(key);
+        debug_assert!(*state >= IS_PINNED | reason);
+        *state -= reason;
+        let state = *state;
+        if state & PINNED != 0 {
             return Evicted(None);
         }
-        let next = std::mem::replace(&mut self.links[at as usize], self.free);
-        self.free = at;
-        if flags & PROTECTED != 0 {
-            self.put_newest(PROTECTION, key, link, next);
+        if state & PROTECTED != 0 {
+            self.protection.push(key, &mut self.states);
             self.protected += 1;
             self.spill();
         } else {
-            self.put_newest(PROBATION, key, link, next);
+            self.probation.push(key, &mut self.states);
         }
         Evicted(if self.blocks > self.capacity { self.evict() } else { None })
     }
@@ -490,97 +398,10 @@ impl BufferCache {
     #[inline(always)]
     fn spill(&mut self) {
         if self.protected > self.protected_capacity
-            && let Some((at, key)) = self.take_oldest(PROTECTION)
+            && let Some(key) = self.protection.pop(&self.states)
         {
             self.protected -= 1;
-            self.put_newest(PROBATION, key, self.link_to(key, at), self.links[at as usize]);
-        }
-    }
-
-    /// Puts a buffer at the new end of a list, and between `link` and `next` in its chain.
-    #[inline(always)]
-    fn put_newest(&mut self, list: usize, key: u32, link: u32, next: u32) {
-        let ring = &mut self.lists[list];
-        let at = ring.place(ring.next);
-        ring.next = ring.next.wrapping_add(1);
-        let is_full = ring.is_full();
-        self.keys[(at - self.first_place) as usize] = key;
-        self.links[at as usize] = next;
-        self.links[link as usize] = at;
-        if is_full {
-            self.close_ranks(list);
-        }
-    }
-
-    /// Moves the buffers of a list over the empty places between them. It is done seldom enough to cost less than the
-    /// uses did.
-    #[cold]
-    fn close_ranks(&mut self, list: usize) {
-        let List { oldest, next, .. } = self.lists[list];
-        let mut kept = oldest;
-        for turn in 0..next.wrapping_sub(oldest) {
-            let turn = oldest.wrapping_add(turn);
-            if turn.is_multiple_of(PLACES_PER_LINE) {
-                self.announce(list, turn);
-            }
-            let (from, to) = (self.lists[list].place(turn), self.lists[list].place(kept));
-            let key = self.keys[(from - self.first_place) as usize];
-            if key == NONE {
-                continue;
-            }
-            kept = kept.wrapping_add(1);
-            if from != to {
-                let link = self.link_to(key, from);
-                self.keys[(to - self.first_place) as usize] = key;
-                self.links[to as usize] = self.links[from as usize];
-                self.links[link as usize] = to;
-            }
-        }
-        self.lists[list].next = kept;
-    }
-
-    /// Has fetched what changes of the buffers need that come in the lines of places behind that of `turn`, which
-    /// begins one: of the second their chains, of the first, whose chains are here by now, the first buffers of these.
-    /// In every fourth chain that is another buffer, which is looked at on the way. A line at a time that costs least.
-    #[inline]
-    fn announce(&self, list: usize, turn: u32) {
-        let ring = &self.lists[list];
-        let line = |ahead: u32| {
-            let first = ring.place(turn.wrapping_add(ahead * PLACES_PER_LINE)) - self.first_place;
-            &self.keys[first as usize..][..PLACES_PER_LINE as usize]
-        };
-        // As if all were data: chains of metadata are few, and are near by themselves.
-        for key in line(1) {
-            prefetch(&self.links, self.links[(key & self.chain_mask) as usize] as usize);
-        }
-        for key in line(2) {
-            prefetch(&self.links, (key & self.chain_mask) as usize);
-            self.prefetch_resident(*key);
-        }
-        // The processor sees too little of the list at a time to know that it is read in order.
-        let later = ring.place(turn.wrapping_add(6 * PLACES_PER_LINE));
-        prefetch(&self.keys, (later - self.first_place) as usize);
-        prefetch(&self.links, later as usize);
-    }
-
-    /// Takes the least recently used buffer out of a list, but not out of its chain: its place and its key.
-    #[inline(always)]
-    fn take_oldest(&mut self, list: usize) -> Option<(u32, u32)> {
-        loop {
-            let ring = &mut self.lists[list];
-            let turn = ring.oldest;
-            if turn == ring.next {
-                return None;
-            }
-            ring.oldest = turn.wrapping_add(1);
-            let at = ring.place(turn);
-            if turn.is_multiple_of(PLACES_PER_LINE) {
-                self.announce(list, turn);
-            }
-            let key = self.keys[(at - self.first_place) as usize];
-            if key != NONE {
-                return Some((at, key));
-            }
+            self.probation.push(key, &mut self.states);
         }
     }
 
@@ -593,63 +414,87 @@ impl BufferCache {
     /// Drops the least recently used block that is not pinned.
     #[inline(always)]
     fn evict(&mut self) -> Option<u32> {
-        let (at, key) = match self.take_oldest(PROBATION) {
+        let key = match self.probation.pop(&self.states) {
             Some(oldest) => oldest,
             None => {
-                let oldest = self.take_oldest(PROTECTION)?;
+                let oldest = self.protection.pop(&self.states)?;
                 self.protected -= 1;
                 oldest
             }
         };
-        let link = self.link_to(key, at);
-        self.links[link as usize] = self.links[at as usize];
-        self.note_gone(key);
+        self.drop(key);
         Some(key)
     }
 
-    #[inline]
-    fn note_gone(&mut self, key: u32) {
+    #[inline(always)]
+    fn drop(&mut self, key: u32) {
         self.drop_unread(key);
         self.blocks -= 1;
-        self.resident[(key / 64) as usize] &= !(1 << (key % 64));
-    }
-
-    #[inline]
-    fn note_new(&mut self, key: u32) {
-        self.blocks += 1;
-        self.resident[(key / 64) as usize] |= 1 << (key % 64);
-    }
-
-    #[inline(always)]
-    fn add_pinned(&mut self, key: u32, flags: u32) {
-        let chain = self.chain_of(key);
-        self.put_pinned(key, flags, chain, self.links[chain as usize]);
-    }
-
-    /// Puts a buffer among the pinned ones, and between `link` and `next` in its chain.
-    #[inline(always)]
-    fn put_pinned(&mut self, key: u32, flags: u32, link: u32, next: u32) {
-        if self.free == 0 {
-            self.free = self.links.len() as u32;
-            self.links.push(0);
-            self.keys.push(NONE);
-            self.flags.push(0);
-        }
-        let at = self.free;
-        *self.flags_at(at) = flags;
-        self.keys[(at - self.first_place) as usize] = key;
-        self.free = std::mem::replace(&mut self.links[at as usize], next);
-        self.links[link as usize] = at;
-        // The next to be pinned takes the place that is free then.
-        self.prefetch_place(self.free);
+        self.states.clear(key);
     }
 }
 
-strewn_base::saved_state! {
-    impl for BufferCache {
-        parts: lists, resident, unread;
-        values: links, keys, flags, free, blocks, protected, dirty;
-        built: capacity, protected_capacity, chain_mask, first_direct, first_place, first_pinned;
+/// As the blocks of each list in the order of their last uses, and the pinned ones: uses that are out of date, and
+/// where the others lie, change nothing.
+impl SavedState for BufferCache {
+    fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        strewn_base::state::where_there_are_files()?;
+        for list in [&self.probation, &self.protection] {
+            to.value(&list.blocks(&self.states).collect::<Vec<u32>>())?;
+        }
+        let pinned = self.states.iter().filter(|(_, state)| *state >= IS_PINNED);
+        to.value(&pinned.map(|(key, state)| (key, state & !IS_PINNED)).collect::<Vec<_>>())?;
+        to.value(&self.more_holds)?;
+        self.unread.save(to)
+    }
+
+    fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), StateError> {
+        strewn_base::state::where_there_are_files()?;
+        self.states = States::new(self.states.keys());
+        self.probation.clear();
+        self.protection.clear();
+        (self.blocks, self.protected, self.dirty) = (0, 0, 0);
+        for key in from.value::<Vec<u32>>()? {
+            self.check_new(key, self.blocks < self.capacity)?;
+            self.put_in(key, false);
+        }
+        for key in from.value::<Vec<u32>>()? {
+            let has_room = self.protected < self.protected_capacity.min(self.capacity);
+            self.check_new(key, has_room)?;
+            self.put_in(key, true);
+            self.protected += 1;
+            self.protection.push(key, &mut self.states);
+        }
+        for (key, flags) in from.value::<Vec<(u32, u16)>>()? {
+            self.check_new(key, true)?;
+            if flags & IS_PINNED != 0 || flags & PINNED == 0 {
+                return Err(StateError::inconsistent("a block that nothing needs is pinned"));
+            }
+            self.blocks += 1;
+            self.dirty += u32::from(flags & DIRTY);
+            *self.states.of_new(key) = IS_PINNED | flags;
+        }
+        self.more_holds = from.value()?;
+        if self.more_holds.iter().any(|(key, holds)| !self.counts_no_more(*key) || *holds == 0) {
+            return Err(StateError::inconsistent("holds that a state could have counted"));
+        }
+        self.unread.restore(from).map_err(|error| error.within("unread"))
+    }
+}
+
+impl BufferCache {
+    /// A block that was saved has a key, is there once, and has room.
+    fn check_new(&self, key: u32, has_room: bool) -> Result<(), StateError> {
+        match key < self.states.keys() && !self.contains(key) && has_room {
+            true => Ok(()),
+            false => Err(StateError::inconsistent(format!("block {key} cannot be in the cache"))),
+        }
+    }
+
+    /// Whether the state of `key` counts as many holds as it can.
+    fn counts_no_more(&self, key: u32) -> bool {
+        let state = self.states.get(key);
+        state >= IS_PINNED && state & MOST_HOLDS == MOST_HOLDS
     }
 }
 

@@ -95,11 +95,25 @@ pub fn prefetch<T>(slice: &[T], index: usize) {
 /// If the system does not provide them.
 #[must_use]
 pub fn zeroed_words(count: usize) -> Vec<u64> {
-    provide::<u64>(count);
-    let mut words = vec![0; whole_pages::<u64>(count)];
-    advise_large_pages(&words);
-    words.truncate(count);
-    words
+    zeroed(count)
+}
+
+/// `count` small numbers, all zero, as [`zeroed_words`] are.
+///
+/// # Panics
+/// If the system does not provide them.
+#[must_use]
+pub fn zeroed_numbers(count: usize) -> Vec<u16> {
+    zeroed(count)
+}
+
+/// Zeros of a type whose default is zero.
+fn zeroed<T: Copy + Default>(count: usize) -> Vec<T> {
+    provide::<T>(count);
+    let mut items = vec![T::default(); whole_pages::<T>(count)];
+    advise_large_pages(&items);
+    items.truncate(count);
+    items
 }
 
 /// `count` copies of `value`, in large pages if the kernel has them.

@@ -191,9 +191,8 @@ fn in_units(bytes: u64) -> String {
 fn latencies(measures: &[&DirectionMeasures]) -> LatencyBins {
     let mut latencies = LatencyBins::default();
     for measures in measures {
-        for bin in measures.response.iter().flat_map(|response| response.iter_recorded()) {
-            let ns = bin.value_iterated_to().clamp(measures.least_ns, measures.most_ns);
-            latencies.record_many(ns, bin.count_since_last_iteration());
+        for (ns, count) in measures.response.iter().flat_map(|response| response.bins()) {
+            latencies.record_many(ns.clamp(measures.least_ns, measures.most_ns), count);
         }
     }
     latencies
@@ -312,8 +311,8 @@ fn row(
     };
     let mut bins = [0; LATENCY_BIN_COUNT];
     for measures in [reads, writes] {
-        for bin in measures.response.iter().flat_map(|response| response.iter_recorded()) {
-            bins[latency_bin(bin.value_iterated_to())] += bin.count_since_last_iteration();
+        for (ns, count) in measures.response.iter().flat_map(|response| response.bins()) {
+            bins[latency_bin(ns)] += count;
         }
     }
     Some(ResultRow {

@@ -3,7 +3,6 @@
 use strewn_array::ScanProgress;
 use strewn_array::{Counters, FailedSpindle, LayoutMeasures, SnapshotMeasures, VolumeMeasures};
 
-use hdrhistogram::Histogram;
 use strewn_base::state::SavedValue;
 
 use crate::client_raid::ClientRaidMeasures;
@@ -11,6 +10,7 @@ use crate::host::{DirectionMeasures, WorkloadMeasures};
 use crate::machine::MachineMeasures;
 use crate::page_cache::PageCacheMeasures;
 use crate::remote_clients::RemoteMeasures;
+use crate::response_histogram::ResponseHistogram;
 
 /// A span of virtual time, measured.
 #[derive(Debug, Clone, SavedValue)]
@@ -98,12 +98,12 @@ impl Response {
     /// Summarizes response times, the longest of which is `longest_ns`. The histogram has them within 0.1 %, and none
     /// is longer than the longest.
     pub(crate) fn of(
-        times: &Histogram<u64>,
+        times: &ResponseHistogram,
         sum_ns: u128,
         operations: u64,
         longest_ns: u64,
     ) -> Self {
-        let at = |quantile: f64| times.value_at_quantile(quantile).min(longest_ns);
+        let at = |quantile: f64| times.quantile(quantile).min(longest_ns);
         Self {
             mean_ns: ratio(sum_ns as f64, operations as f64),
             p50_ns: at(0.50),

@@ -1,9 +1,9 @@
 //! The commands that a drive has admitted, and the choice among them.
 //!
-//! The choice scans every admitted command. The fields that it needs are stored apart, twelve bytes a command in order
-//! of admission, and the scan has no branch on data: each command becomes one 64-bit key, and the least key wins. The
-//! key holds the cost and, below it, the position in the queue, so the oldest of equals wins. Removing a command moves
-//! up those behind it, which for a queue of sixteen copies three cache lines.
+//! The choice scans every admitted command. The fields that it needs are stored apart, sixteen bytes a command, and the
+//! scan has no branch on data: each command becomes one 64-bit key, and the least key wins. The key holds the cost and,
+//! below it, the order of admission, so the oldest of equals wins, and its position. Commands lie in no order: the last
+//! one takes the place of one that is removed.
 
 use crate::geometry::{Location, Track};
 use crate::mechanics::{Drive, Transfer};
@@ -11,8 +11,11 @@ use crate::scheduler::Scheduler;
 use strewn_base::Direction;
 use strewn_base::state::SavedValue;
 
-/// Most commands that a spindle schedules among: a slot number has eight bits.
+/// Most commands that a spindle schedules among: a position has eight bits.
 pub const MAX_DEPTH: u32 = 1 << 8;
+
+/// Bits of a rank for the position, which is below [`MAX_DEPTH`]. The others are for the order.
+const POSITION_BITS: u32 = 8;
 
 /// Most that waiting takes off a cost: half the range of the key, 8 s on a 15,020 rpm drive.
 const MAX_CREDIT_TICKS: u64 = 1 << 31;
@@ -37,13 +40,17 @@ pub(crate) struct Admitted<T> {
     pub(crate) tag: T,
 }
 
-/// Admitted commands, the oldest first.
+/// Admitted commands. Each arrived no earlier than those that were admitted before it.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue<T> {
+    /// In no order.
     waiting: Vec<Waiting>,
+    /// In the order of `waiting`.
     rest: Vec<Rest<T>>,
-    /// Unused slots of `rest`.
-    free: Vec<u8>,
+    /// The order of the next command to be admitted.
+    next_order: u32,
+    /// No command here arrived later.
+    latest_arrival_ns: u64,
     depth: usize,
 }
 
@@ -51,9 +58,9 @@ pub(crate) struct Queue<T> {
 #[derive(Clone, Copy, Debug, SavedValue)]
 struct Waiting {
     start: Location,
+    /// The order of admission, and in the lowest [`POSITION_BITS`] the position in [`Queue::waiting`].
+    rank: u32,
     direction: Direction,
-    /// Index into [`Queue::rest`].
-    slot: u8,
 }
 
 /// The fields that only the chosen command needs.
@@ -74,7 +81,8 @@ impl<T: Copy> Queue<T> {
         Self {
             waiting: Vec::with_capacity(depth),
             rest: Vec::with_capacity(depth),
-            free: Vec::with_capacity(depth),
+            next_order: 0,
+            latest_arrival_ns: 0,
             depth,
         }
     }
@@ -93,33 +101,50 @@ impl<T: Copy> Queue<T> {
     #[inline(always)]
     pub(crate) fn admit(&mut self, command: Admitted<T>) {
         debug_assert!(!self.is_full());
-        let rest = Rest {
+        debug_assert!(self.rest.iter().all(|one| one.arrival_ns <= command.arrival_ns));
+        self.rest.push(Rest {
             transfer_ticks: command.transfer.ticks,
             arrival_ns: command.arrival_ns,
             lba: command.lba,
             end_track: command.transfer.end_track,
             sectors: command.sectors,
             tag: command.tag,
-        };
-        let slot = match self.free.pop() {
-            Some(slot) => {
-                self.rest[usize::from(slot)] = rest;
-                slot
-            }
-            None => {
-                self.rest.push(rest);
-                (self.rest.len() - 1) as u8
-            }
-        };
+        });
         let (start, direction) = (command.transfer.start, command.direction);
-        self.waiting.push(Waiting { start, direction, slot });
+        if self.next_order == 1 << (u32::BITS - POSITION_BITS) {
+            self.count_orders_again();
+        }
+        let rank = self.next_order << POSITION_BITS | self.waiting.len() as u32;
+        self.next_order += 1;
+        self.latest_arrival_ns = command.arrival_ns;
+        self.waiting.push(Waiting { start, rank, direction });
+    }
+
+    /// Gives the commands here the lowest orders.
+    #[cold]
+    fn count_orders_again(&mut self) {
+        let mut by_order: Vec<&mut Waiting> = self.waiting.iter_mut().collect();
+        by_order.sort_unstable_by_key(|one| one.rank);
+        for (one, order) in by_order.into_iter().zip(0..) {
+            one.rank = order << POSITION_BITS | one.rank & (MAX_DEPTH - 1);
+        }
+        self.next_order = self.waiting.len() as u32;
     }
 
     /// Removes the command admitted last, if it arrived after `arrival_ns`.
+    #[inline(always)]
     pub(crate) fn take_last_after(&mut self, arrival_ns: u64) -> Option<Admitted<T>> {
-        let last = self.waiting.last()?;
-        (self.rest[usize::from(last.slot)].arrival_ns > arrival_ns)
-            .then(|| self.remove(self.waiting.len() - 1))
+        if self.latest_arrival_ns <= arrival_ns {
+            return None;
+        }
+        self.take_last_arrived_after(arrival_ns)
+    }
+
+    fn take_last_arrived_after(&mut self, arrival_ns: u64) -> Option<Admitted<T>> {
+        let last = self.waiting.iter().max_by_key(|one| one.rank)?;
+        let position = (last.rank & (MAX_DEPTH - 1)) as usize;
+        self.latest_arrival_ns = self.rest[position].arrival_ns;
+        (self.latest_arrival_ns > arrival_ns).then(|| self.remove(position))
     }
 
     /// Removes the command that `scheduler` chooses, if there is any.
@@ -140,9 +165,11 @@ impl<T: Copy> Queue<T> {
 
     #[inline(always)]
     fn remove(&mut self, position: usize) -> Admitted<T> {
-        let Waiting { start, direction, slot } = self.waiting.remove(position);
-        self.free.push(slot);
-        let rest = &self.rest[usize::from(slot)];
+        let Waiting { start, direction, .. } = self.waiting.swap_remove(position);
+        let rest = self.rest.swap_remove(position);
+        if let Some(moved) = self.waiting.get_mut(position) {
+            moved.rank = moved.rank & !(MAX_DEPTH - 1) | position as u32;
+        }
         Admitted {
             transfer: Transfer { start, end_track: rest.end_track, ticks: rest.transfer_ticks },
             arrival_ns: rest.arrival_ns,
@@ -158,7 +185,7 @@ impl<T: Copy> Queue<T> {
     pub(crate) fn choose(&self, scheduler: Scheduler, drive: &Drive, heads: Heads) -> usize {
         let here = heads.track.cylinder();
         match scheduler {
-            Scheduler::Fcfs => 0,
+            Scheduler::Fcfs => self.least(|_| 0),
             Scheduler::Sstf => self.least(|one| one.start.cylinder().abs_diff(here)),
             // For cylinders outside the arm's the subtraction wraps. That puts them last, the outermost first: the
             // order of the next sweep.
@@ -170,7 +197,8 @@ impl<T: Copy> Queue<T> {
                 let rate = u64::from(credit_us_per_ms);
                 let rate = drive.rotation().ticks_q32_per_ns().saturating_mul(rate) / 1000;
                 self.least(|one| {
-                    let waited_ns = heads.now_ns - self.rest[usize::from(one.slot)].arrival_ns;
+                    let position = (one.rank & (MAX_DEPTH - 1)) as usize;
+                    let waited_ns = heads.now_ns - self.rest[position].arrival_ns;
                     let credit = (u128::from(waited_ns) * u128::from(rate)) >> 32;
                     let credit = credit.min(u128::from(MAX_CREDIT_TICKS)) as u32;
                     // Positioning is below 2³¹ ticks by the profile's limits on delays.
@@ -183,9 +211,8 @@ impl<T: Copy> Queue<T> {
     /// The position of the command of least cost, the oldest of equals.
     #[inline]
     fn least(&self, cost: impl Fn(&Waiting) -> u32) -> usize {
-        let keys = self.waiting.iter().zip(0u64..);
-        let keys = keys.map(|(one, position)| u64::from(cost(one)) << 32 | position);
-        keys.fold(u64::MAX, u64::min) as u32 as usize
+        let keys = self.waiting.iter().map(|one| u64::from(cost(one)) << 32 | u64::from(one.rank));
+        (keys.fold(u64::MAX, u64::min) as u32 & (MAX_DEPTH - 1)) as usize
     }
 }
 
@@ -203,7 +230,52 @@ fn positioning(drive: &Drive, heads: Heads) -> impl Fn(&Waiting) -> u32 {
 strewn_base::saved_state! {
     impl [T: SavedValue] for Queue<T> {
         parts:;
-        values: waiting, rest, free;
+        values: waiting, rest, next_order, latest_arrival_ns;
         built: depth;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::Profile;
+    use strewn_base::Rng;
+
+    #[test]
+    fn the_oldest_of_equals_is_chosen_however_many_were_admitted() {
+        let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
+        let drive = Drive::new(&profile).unwrap();
+        let heads = Heads { now_ns: 0, track: Track::new(0, 0), before: Direction::Read };
+        let mut rng = Rng::new(1);
+        let mut queue = Queue::new(6);
+        queue.next_order = (1 << 24) - 50;
+        // The same commands in order of admission.
+        let mut expected: Vec<(u32, u64)> = Vec::new();
+        for tag in 0..10_000_u64 {
+            let taken = if !queue.is_full() && rng.one_in(2) {
+                let track = Track::new(rng.below(3) as u32, 0);
+                let start = Location { track, ..Location::default() };
+                let transfer = Transfer { start, end_track: track, ticks: 1 };
+                let (lba, sectors, direction) = (tag, 1, Direction::Read);
+                let arrival_ns = tag;
+                queue.admit(Admitted { transfer, arrival_ns, lba, sectors, direction, tag });
+                expected.push((track.cylinder(), tag));
+                continue;
+            } else if rng.one_in(4) {
+                let after = tag.saturating_sub(rng.below(9));
+                let last = expected.pop_if(|last| last.1 > after);
+                (queue.take_last_after(after), last)
+            } else {
+                let scheduler = rng.pick(&[Scheduler::Sstf, Scheduler::Fcfs]);
+                let cost = |at: &usize| match scheduler {
+                    Scheduler::Fcfs => (0, *at),
+                    _ => (expected[*at].0, *at),
+                };
+                let least = (0..expected.len()).min_by_key(cost);
+                (queue.take(*scheduler, &drive, heads), least.map(|at| expected.remove(at)))
+            };
+            assert_eq!(taken.0.map(|one| one.tag), taken.1.map(|one| one.1));
+        }
+        assert!(queue.next_order < 1 << 24);
     }
 }

@@ -1,4 +1,4 @@
-//! The cache against two lists and a set of pinned blocks.
+//! The cache against two lists and a set of pinned blocks, and itself after it was saved.
 
 use super::*;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ const KEYS: u32 = 24;
 
 #[test]
 fn blocks_used_twice_stay_while_a_stream_of_blocks_used_once_passes() {
-    let mut cache = BufferCache::new(10_000..10_000, 100, 50);
+    let mut cache = BufferCache::new(10_000, 100, 50);
     for key in 0..40 {
         cache.insert(key);
         assert!(cache.touch(key));
@@ -23,7 +23,7 @@ fn blocks_used_twice_stay_while_a_stream_of_blocks_used_once_passes() {
 
 #[test]
 fn a_protected_block_that_is_not_used_again_gives_way_to_others() {
-    let mut cache = BufferCache::new(10_000..10_000, 100, 50);
+    let mut cache = BufferCache::new(10_000, 100, 50);
     for key in 0..200 {
         cache.insert(key);
         cache.touch(key);
@@ -37,7 +37,7 @@ fn a_protected_block_that_is_not_used_again_gives_way_to_others() {
 
 #[test]
 fn regression_a_cache_that_pinned_blocks_overfilled_returns_to_its_capacity() {
-    let mut cache = BufferCache::new(100..100, 4, 2);
+    let mut cache = BufferCache::new(100, 4, 2);
     for key in 0..20 {
         cache.write(key);
         cache.begin_flush(key);
@@ -51,7 +51,7 @@ fn regression_a_cache_that_pinned_blocks_overfilled_returns_to_its_capacity() {
 
 #[test]
 fn blocks_used_over_and_over_leave_in_the_order_of_their_last_uses() {
-    let mut cache = BufferCache::new(150..200, 100, 60);
+    let mut cache = BufferCache::new(200, 100, 60);
     for round in 0..100 {
         for key in 100..200 {
             cache.insert((key * 7 + round) % 100 + 100);
@@ -64,6 +64,62 @@ fn blocks_used_over_and_over_leave_in_the_order_of_their_last_uses() {
     }
 }
 
+#[test]
+fn a_block_is_held_more_often_than_its_state_counts() {
+    let mut cache = BufferCache::new(10, 1, 0);
+    for _ in 0..5_000 {
+        cache.insert_run(3, 1, true, |_, _| {});
+    }
+    let mut cache = restored(&cache, 0);
+    for _ in 0..4_999 {
+        assert_eq!(cache.release(3), Evicted(None));
+        assert_eq!(cache.insert(4), Evicted(None));
+        assert!(cache.discard(4) && cache.contains(3));
+    }
+    cache.release(3);
+    assert_eq!(cache.insert(4), Evicted(Some(3)));
+}
+
+#[test]
+fn saved_blocks_that_cannot_be_are_refused() {
+    let mut saved = BufferCache::new(20, 10, 5);
+    for key in 0..10 {
+        saved.insert(key);
+    }
+    for (keys, capacity) in [(9, 10), (20, 9)] {
+        let mut cache = BufferCache::new(keys, capacity, 5);
+        assert!(cache.restore(&mut StateReader::new(&state_of(&saved))).is_err());
+    }
+}
+
+fn state_of(cache: &BufferCache) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut writer = StateWriter::new(&mut bytes);
+    cache.save(&mut writer).unwrap();
+    writer.finish().unwrap();
+    bytes
+}
+
+/// A cache like `saved` whose lists have segments of so many places.
+fn like(saved: &BufferCache, segment_bits: u32) -> BufferCache {
+    let (capacity, protected_capacity) = (saved.capacity as u32, saved.protected_capacity as u32);
+    let mut cache = BufferCache::new(saved.states.keys(), capacity, protected_capacity);
+    cache.probation.set_segment_bits(segment_bits);
+    cache.protection.set_segment_bits(segment_bits);
+    cache
+}
+
+/// The cache after it was saved and restored.
+fn restored(saved: &BufferCache, segment_bits: u32) -> BufferCache {
+    let bytes = state_of(saved);
+    let mut cache = like(saved, segment_bits);
+    let mut reader = StateReader::new(&bytes);
+    cache.restore(&mut reader).unwrap();
+    reader.finish().unwrap();
+    assert_eq!(state_of(&cache), bytes);
+    cache
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Touch,
@@ -74,6 +130,7 @@ enum Step {
     Hold,
     Release,
     Discard,
+    SaveAndRestore,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -147,13 +204,15 @@ proptest! {
     fn behaves_like_two_lists_and_pinned_blocks(
         capacity in 1..10usize,
         protected_capacity in 0..10usize,
-        first_direct in 0..=KEYS,
+        segment_bits in 0..3u32,
         steps in prop::collection::vec((prop_oneof![
             Just(Step::Touch), Just(Step::Insert), Just(Step::Write), Just(Step::BeginFlush),
             Just(Step::EndFlush), Just(Step::Hold), Just(Step::Release), Just(Step::Discard),
+            Just(Step::SaveAndRestore),
         ], 0..KEYS), 1..400),
     ) {
-        let mut cache = BufferCache::new(first_direct..KEYS, capacity as u32, protected_capacity as u32);
+        let cache = BufferCache::new(KEYS, capacity as u32, protected_capacity as u32);
+        let mut cache = like(&cache, segment_bits);
         let mut model = Model { capacity, protected_capacity, ..Model::default() };
         for (step, key) in steps {
             let block = model.blocks.get(&key).copied();
@@ -212,6 +271,7 @@ proptest! {
                         model.blocks.remove(&key);
                     }
                 }
+                Step::SaveAndRestore => cache = restored(&cache, segment_bits),
                 Step::BeginFlush
                 | Step::EndFlush
                 | Step::Hold

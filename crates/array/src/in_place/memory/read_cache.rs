@@ -56,7 +56,7 @@ impl<P: Payload> ReadCache<P> {
         };
         let capacity = u32::try_from(buffers.clamp(1, blocks.max(1))).ok()?;
         let kept = kept.min(capacity.into());
-        let mut cache = BufferCache::new(keys..keys, capacity, (kept / 2) as u32);
+        let mut cache = BufferCache::new(keys, capacity, (kept / 2) as u32);
         cache.read_ahead();
         Some(Self {
             blocks: cache,

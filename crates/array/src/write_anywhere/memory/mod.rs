@@ -40,11 +40,7 @@ impl<P: Payload> Memory<P> {
     pub(super) fn new(space: &Space) -> Self {
         let (keys, config) = (&space.keys, &space.config);
         Self {
-            cache: BufferCache::new(
-                keys.indirect().start..keys.end(),
-                config.cache_blocks,
-                config.protected_blocks,
-            ),
+            cache: BufferCache::new(keys.end(), config.cache_blocks, config.protected_blocks),
             contents: P::Contents::default(),
             dirty: DirtyBlocks::new(keys.data().end, space.is_durable()),
             frozen: BTreeMap::new(),

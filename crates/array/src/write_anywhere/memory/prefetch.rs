@@ -33,13 +33,12 @@ impl<P: Payload> Memory<P> {
         let first = (first_sector / u64::from(BLOCK_SECTORS)) as u32;
         let last = ((first_sector + u64::from(sectors) - 1) / u64::from(BLOCK_SECTORS)) as u32;
         let last = last.min(first + MOST_BLOCKS);
-        self.cache.prefetch_buffer(space.keys.indirect_of(first));
-        self.cache.prefetch_resident(first);
+        self.cache.prefetch(space.keys.indirect_of(first));
+        self.cache.prefetch(first);
         space.map.prefetch(first);
         space.map.prefetch(last);
         if direction == Direction::Write {
             self.dirty.prefetch(first);
-            self.prefetch_buffers(first, last);
         }
     }
 
@@ -47,34 +46,22 @@ impl<P: Payload> Memory<P> {
     #[inline]
     pub(crate) fn prefetch_for_completion(&self, fields: TagFields) {
         if fields.owner == Owner::HostOperation {
-            let first = fields.first_key;
-            self.cache.prefetch_resident(first);
-            self.prefetch_buffers(first, first + fields.blocks.clamp(1, MOST_BLOCKS) - 1);
+            self.cache.prefetch(fields.first_key);
         }
     }
 
-    /// For the blocks after `data[index]`: their buffers, in two steps.
+    /// For the block `BLOCKS_AHEAD` after `data[index]`, its buffer.
     #[inline]
     pub(crate) fn prefetch_buffer_ahead(&self, data: &[u32], index: usize) {
-        if let Some(&key) = data.get(index + 2 * BLOCKS_AHEAD) {
-            self.cache.prefetch_buffer(key);
-        }
         if let Some(&key) = data.get(index + BLOCKS_AHEAD) {
-            self.cache.prefetch_buffer_found(key);
+            self.cache.prefetch(key);
         }
     }
 
     /// For the metadata block that a consistency point comes to next.
     #[inline]
     pub(crate) fn prefetch_metadata(&self, space: &Space, key: u32) {
-        self.cache.prefetch_buffer(key);
+        self.cache.prefetch(key);
         space.map.prefetch(key);
-    }
-
-    #[inline]
-    fn prefetch_buffers(&self, first: u32, last: u32) {
-        // Consecutive keys lie in one or two cache lines, sixteen to a line.
-        self.cache.prefetch_buffer(first);
-        self.cache.prefetch_buffer(last);
     }
 }

@@ -298,8 +298,13 @@ impl Kind for InPlace {
     }
 
     fn memory_bytes(&self, scenario: &Scenario, array: &Array) -> u64 {
-        // Dirty and in-flight bits of every sector that the file covers; buffers of the read cache.
-        scenario.file_bytes(array) / SECTOR_BYTES / 4 + self.read_cache_bytes / BLOCK_BYTES * 128
+        // Dirty and in-flight bits of every sector that the file covers; states of blocks in the read cache, and
+        // the uses of its buffers.
+        let file_bytes = scenario.file_bytes(array);
+        let reads_ahead = self.read_ahead_bytes > 0 || self.read_cache_bytes > 0;
+        file_bytes / SECTOR_BYTES / 4
+            + u64::from(reads_ahead) * (file_bytes / BLOCK_BYTES * 2)
+            + self.read_cache_bytes / BLOCK_BYTES * 40
     }
 
     fn mapped<'a>(&self, array: &'a dyn Any) -> Option<&'a dyn Mapped> {

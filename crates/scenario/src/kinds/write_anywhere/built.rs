@@ -147,13 +147,13 @@ pub(super) fn memory_bytes(layout: &Settings, scenario: &Scenario, array: &Array
     let data_spindles: u64 =
         layout.groups().iter().map(|group| u64::from(group.data_spindles)).sum();
     let aggregate_blocks = data_spindles * layout.right_sized_bytes / BLOCK_BYTES;
-    // Block map and regions; dirty, rewritten and resident bits; the free map; delayed frees; buffers with
-    // the queues of their uses.
-    file_blocks * 6
-        + file_blocks * 3 / 8
+    // Block map, regions and states in the cache; dirty and rewritten bits; the free map; delayed frees; the uses of
+    // buffers.
+    file_blocks * 8
+        + file_blocks / 4
         + aggregate_blocks / 8
         + (volume_blocks as f64 * layout.delayed_free_percent / 100.0 * 8.0) as u64
-        + layout.buffer_cache_bytes / BLOCK_BYTES * 128
+        + layout.buffer_cache_bytes / BLOCK_BYTES * 40
         + snapshot_bytes(scenario, array, aggregate_blocks)
 }
 
