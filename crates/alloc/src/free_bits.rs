@@ -45,6 +45,12 @@ impl FreeBits {
         !self.words[word as usize]
     }
 
+    /// Announces an access to `word`.
+    #[inline]
+    pub(crate) fn prefetch(&self, word: u64) {
+        strewn_base::memory::prefetch(&self.words, word as usize);
+    }
+
     /// Marks free blocks as used.
     #[inline]
     pub(crate) fn take(&mut self, word: u64, mask: u64) {
@@ -58,9 +64,26 @@ impl FreeBits {
         let used = *place;
         *place = used & !mask;
         if used == u64::MAX {
-            self.no_longer_full(word);
+            no_longer_full(&mut self.marks, word);
         }
         used & mask
+    }
+
+    /// Marks a block as free by each of `bits`: its word and its bit there. Returns whether all were in use.
+    #[inline]
+    pub(crate) fn release_each(&mut self, bits: impl Iterator<Item = (u64, u32)>) -> bool {
+        let words = &mut self.words[..];
+        let mut all_used = 1;
+        for (word, bit) in bits {
+            let place = &mut words[word as usize];
+            let used = *place;
+            *place = used & !(1 << bit);
+            all_used &= used >> bit;
+            if used == u64::MAX {
+                no_longer_full(&mut self.marks, word);
+            }
+        }
+        all_used == 1
     }
 
     /// The first word in `from..end` that has a free block.
@@ -125,19 +148,6 @@ impl FreeBits {
         }
     }
 
-    fn no_longer_full(&mut self, word: u64) {
-        let mut at = word;
-        for level in &mut self.marks {
-            let marks = &mut level[(at / WORD_BITS) as usize];
-            let was_full = *marks == u64::MAX;
-            *marks &= !(1 << (at % WORD_BITS));
-            if !was_full {
-                break;
-            }
-            at /= WORD_BITS;
-        }
-    }
-
     /// The first word that is marked full but has a free block, if any.
     pub(crate) fn wrongly_marked(&self) -> Option<u64> {
         let below = std::iter::once(&self.words).chain(&self.marks);
@@ -155,6 +165,20 @@ impl FreeBits {
     /// Memory in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         std::iter::once(&self.words).chain(&self.marks).map(|level| level.len() as u64 * 8).sum()
+    }
+}
+
+#[inline(never)]
+fn no_longer_full(marks: &mut [Vec<u64>], word: u64) {
+    let mut at = word;
+    for level in marks {
+        let marks = &mut level[(at / WORD_BITS) as usize];
+        let was_full = *marks == u64::MAX;
+        *marks &= !(1 << (at % WORD_BITS));
+        if !was_full {
+            break;
+        }
+        at /= WORD_BITS;
     }
 }
 
