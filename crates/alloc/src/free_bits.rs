@@ -57,6 +57,18 @@ impl FreeBits {
         self.words[word as usize] |= mask;
     }
 
+    /// Marks blocks as used: those of each of `masks`, from word `first` on. Returns whether all were free.
+    #[inline]
+    pub(crate) fn take_all(&mut self, first: u64, masks: &[u64]) -> bool {
+        let words = &mut self.words[first as usize..][..masks.len()];
+        let mut used = 0;
+        for (word, mask) in words.iter_mut().zip(masks) {
+            used |= *word & mask;
+            *word |= mask;
+        }
+        used == 0
+    }
+
     /// Marks used blocks as free. Returns those of `mask` that were in use.
     #[inline]
     pub(crate) fn release(&mut self, word: u64, mask: u64) -> u64 {
@@ -64,24 +76,30 @@ impl FreeBits {
         let used = *place;
         *place = used & !mask;
         if used == u64::MAX {
-            no_longer_full(&mut self.marks, word);
+            self.no_longer_full(word);
         }
         used & mask
     }
 
-    /// Marks a block as free by each of `bits`: its word and its bit there. Returns whether all were in use.
+    /// Marks a block as free by each of `bits`, fewer than `N`: its word and its bit there. Returns whether all were in use.
     #[inline]
-    pub(crate) fn release_each(&mut self, bits: impl Iterator<Item = (u64, u32)>) -> bool {
+    pub(crate) fn release_each<const N: usize>(
+        &mut self,
+        bits: impl Iterator<Item = (u64, u32)>,
+    ) -> bool {
         let words = &mut self.words[..];
         let mut all_used = 1;
+        let (mut full, mut full_words) = ([0; N], 0);
         for (word, bit) in bits {
             let place = &mut words[word as usize];
             let used = *place;
             *place = used & !(1 << bit);
             all_used &= used >> bit;
-            if used == u64::MAX {
-                no_longer_full(&mut self.marks, word);
-            }
+            full[full_words] = word;
+            full_words += usize::from(used == u64::MAX);
+        }
+        for &word in &full[..full_words] {
+            self.no_longer_full(word);
         }
         all_used == 1
     }
@@ -148,6 +166,19 @@ impl FreeBits {
         }
     }
 
+    fn no_longer_full(&mut self, word: u64) {
+        let mut at = word;
+        for level in &mut self.marks {
+            let marks = &mut level[(at / WORD_BITS) as usize];
+            let was_full = *marks == u64::MAX;
+            *marks &= !(1 << (at % WORD_BITS));
+            if !was_full {
+                break;
+            }
+            at /= WORD_BITS;
+        }
+    }
+
     /// The first word that is marked full but has a free block, if any.
     pub(crate) fn wrongly_marked(&self) -> Option<u64> {
         let below = std::iter::once(&self.words).chain(&self.marks);
@@ -165,20 +196,6 @@ impl FreeBits {
     /// Memory in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         std::iter::once(&self.words).chain(&self.marks).map(|level| level.len() as u64 * 8).sum()
-    }
-}
-
-#[inline(never)]
-fn no_longer_full(marks: &mut [Vec<u64>], word: u64) {
-    let mut at = word;
-    for level in marks {
-        let marks = &mut level[(at / WORD_BITS) as usize];
-        let was_full = *marks == u64::MAX;
-        *marks &= !(1 << (at % WORD_BITS));
-        if !was_full {
-            break;
-        }
-        at /= WORD_BITS;
     }
 }
 

@@ -33,7 +33,7 @@ pub struct FreeMap {
 
 /// Blocks whose words are announced before the first of them is read. They are scattered over the map, so that each read
 /// waits for memory; the processor waits for many at once.
-pub(crate) const AHEAD: usize = 32;
+pub(crate) const AHEAD: usize = 16;
 
 /// A block by its bit in the free map of its group.
 ///
@@ -274,14 +274,14 @@ impl FreeMap {
         written: &[u64],
         mut taken: impl FnMut(u64, u64),
     ) -> u64 {
-        let mut blocks = 0;
-        for (word, &mask) in (row * self.spindles..).zip(written).filter(|(_, mask)| **mask != 0) {
-            let is_free = self.bits.free(word) & mask == mask;
-            assert!(is_free, "word {word}: a used block was allocated again");
-            self.bits.take(word, mask);
-            taken(word, mask);
-            blocks += u64::from(mask.count_ones());
+        let first = row * self.spindles;
+        assert!(self.bits.take_all(first, written), "row {row}: a used block was allocated again");
+        for (word, &mask) in (first..).zip(written) {
+            if mask != 0 {
+                taken(word, mask);
+            }
         }
+        let blocks = written.iter().map(|mask| u64::from(mask.count_ones())).sum();
         self.free_bits -= blocks;
         blocks
     }
@@ -311,7 +311,8 @@ impl FreeMap {
                 .take(AHEAD)
                 .for_each(|next| self.prefetch(*next));
             let bits = batch.iter().map(|place| (place.word(), place.bit()));
-            assert!(self.bits.release_each(bits), "a freed block was free before the commit");
+            let all_used = self.bits.release_each::<{ AHEAD + 1 }>(bits);
+            assert!(all_used, "a freed block was free before the commit");
             let areas = batch.iter().map(|place| area_of_word(place.word(), self.areas_per_word));
             self.areas.add_each(areas);
         }

@@ -62,7 +62,7 @@ impl<T: Copy> Aggregate<T> {
         }
         let Group { cursor, map, first_vbn, .. } = &mut self.groups[self.turn];
         let open = self.open.as_mut().expect("a tetris is open");
-        let mut at = *cursor;
+        let (mut at, row) = (*cursor, map.row(cursor.row));
         let mut blocks = 0;
         loop {
             let spindle = SpindleIndex(at.spindle);
@@ -78,7 +78,7 @@ impl<T: Copy> Aggregate<T> {
             }
             open.add_mask(spindle, before ^ at.available);
             // What follows the last block is looked for when the next one is allocated.
-            if blocks == contents.len() || !at.fill_next(map) {
+            if blocks == contents.len() || !at.fill_next(row) {
                 break;
             }
         }
@@ -189,13 +189,13 @@ impl<T: Copy> Aggregate<T> {
         // While none is open, no spindle of a window is being filled, so that every allocation comes here.
         self.in_consistency_point()?;
         let Group { cursor, map, .. } = &mut self.groups[self.turn];
-        if cursor.fill_next(map) {
+        if cursor.spindles_left > 0 && cursor.fill_next(map.row(cursor.row)) {
             return Ok(());
         }
         self.next_window()?;
         let Group { cursor, map, .. } = &mut self.groups[self.turn];
         cursor.spindles_left = map.group().data_spindles();
-        let found = cursor.fill_next(map);
+        let found = cursor.fill_next(map.row(cursor.row));
         assert!(found, "a window without a free block");
         Ok(())
     }
@@ -278,15 +278,15 @@ impl<T: Copy> Aggregate<T> {
 }
 
 impl super::Cursor {
-    /// Moves to the next spindle that has a free block in the window. Returns whether one is left.
+    /// Moves to the next spindle that has a free block in the window, `row` being its row of words. Returns whether one
+    /// is left.
     #[inline]
-    fn fill_next(&mut self, map: &FreeMap) -> bool {
+    fn fill_next(&mut self, row: &[u64]) -> bool {
         self.available = 0;
-        let words = map.row(self.row);
         while self.spindles_left > 0 && self.available == 0 {
             self.spindles_left -= 1;
-            self.spindle = next_spindle(self.spindle, map);
-            self.available = !words[usize::from(self.spindle)] & self.window;
+            self.spindle = next_spindle(self.spindle, row.len());
+            self.available = !row[usize::from(self.spindle)] & self.window;
         }
         self.available != 0
     }
@@ -309,10 +309,11 @@ impl Group {
     }
 }
 
-/// The spindle whose turn it is after `spindle`.
-pub(super) fn next_spindle(spindle: u16, map: &FreeMap) -> u16 {
+/// The spindle whose turn it is after `spindle`, of so many.
+#[inline]
+pub(super) fn next_spindle(spindle: u16, spindles: usize) -> u16 {
     let next = spindle + 1;
-    if next < map.group().data_spindles() { next } else { 0 }
+    if usize::from(next) < spindles { next } else { 0 }
 }
 
 /// As few stripes from `first` on as hold `rest` blocks, at most `depth`: the mask in their row, and how many.

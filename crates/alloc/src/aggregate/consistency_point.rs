@@ -176,7 +176,8 @@ impl<T: Copy> Aggregate<T> {
             cursor.available = 0;
             if cursor.spindles_left == 0 && cursor.window != 0 {
                 // All spindles have had their turn. Consistency points of equal size would all begin with the same one.
-                cursor.spindle = next_spindle(cursor.spindle, map);
+                let spindles = map.group().data_spindles().into();
+                cursor.spindle = next_spindle(cursor.spindle, spindles);
             }
             cursor.spindles_left = 0;
             cursor.window = 0;
