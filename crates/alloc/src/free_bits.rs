@@ -45,10 +45,28 @@ impl FreeBits {
         !self.words[word as usize]
     }
 
+    /// Announces an access to `word`.
+    #[inline]
+    pub(crate) fn prefetch(&self, word: u64) {
+        strewn_base::memory::prefetch(&self.words, word as usize);
+    }
+
     /// Marks free blocks as used.
     #[inline]
     pub(crate) fn take(&mut self, word: u64, mask: u64) {
         self.words[word as usize] |= mask;
+    }
+
+    /// Marks blocks as used: those of each of `masks`, from word `first` on. Returns whether all were free.
+    #[inline]
+    pub(crate) fn take_all(&mut self, first: u64, masks: &[u64]) -> bool {
+        let words = &mut self.words[first as usize..][..masks.len()];
+        let mut used = 0;
+        for (word, mask) in words.iter_mut().zip(masks) {
+            used |= *word & mask;
+            *word |= mask;
+        }
+        used == 0
     }
 
     /// Marks used blocks as free. Returns those of `mask` that were in use.
@@ -61,6 +79,29 @@ impl FreeBits {
             self.no_longer_full(word);
         }
         used & mask
+    }
+
+    /// Marks a block as free by each of `bits`, fewer than `N`: its word and its bit there. Returns whether all were in use.
+    #[inline]
+    pub(crate) fn release_each<const N: usize>(
+        &mut self,
+        bits: impl Iterator<Item = (u64, u32)>,
+    ) -> bool {
+        let words = &mut self.words[..];
+        let mut all_used = 1;
+        let (mut full, mut full_words) = ([0; N], 0);
+        for (word, bit) in bits {
+            let place = &mut words[word as usize];
+            let used = *place;
+            *place = used & !(1 << bit);
+            all_used &= used >> bit;
+            full[full_words] = word;
+            full_words += usize::from(used == u64::MAX);
+        }
+        for &word in &full[..full_words] {
+            self.no_longer_full(word);
+        }
+        all_used == 1
     }
 
     /// The first word in `from..end` that has a free block.

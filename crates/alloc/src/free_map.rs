@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use strewn_base::state::SavedValue;
-use strewn_raid::{BlockLocation, Dbn, ParityGroup, ROW_STRIPES, SpindleIndex};
+use strewn_raid::{BlockLocation, Dbn, ParityGroup, ROW_STRIPES, SpindleIndex, Vbn};
 
 use crate::aggregate::ScoreMismatch;
 use crate::areas::{AreaOrder, Areas};
@@ -21,8 +21,8 @@ pub struct FreeMap {
     group: ParityGroup,
     spindles: u64,
     area_rows: u32,
-    /// Words of map in an area.
-    area_words: u32,
+    /// A little less than 2^64 by the words of an area.
+    areas_per_word: u64,
     bits: FreeBits,
     /// Free bits of the map, counted apart from the areas' scores: the two must agree at every consistency point.
     free_bits: u64,
@@ -31,9 +31,9 @@ pub struct FreeMap {
     unchecked: Option<SummaryBitmap>,
 }
 
-/// Blocks whose words are read together. They are scattered over the map, so each read waits for memory; in a loop that
-/// does nothing else, the processor waits for many at once.
-pub(crate) const BATCH: usize = 256;
+/// Blocks whose words are announced before the first of them is read. They are scattered over the map, so that each read
+/// waits for memory; the processor waits for many at once.
+pub(crate) const AHEAD: usize = 16;
 
 /// A block by its bit in the free map of its group.
 ///
@@ -125,11 +125,12 @@ impl FreeMap {
         let largest = (area_stripes * spindles) as u32;
         let area_rows = (area_stripes / ROW_STRIPES) as u32;
         let areas = Areas::new(scores, largest, order);
+        let area_words = area_rows * group.data_spindles() as u32;
         Self {
             group,
             spindles,
             area_rows,
-            area_words: area_rows * group.data_spindles() as u32,
+            areas_per_word: u64::MAX / u64::from(area_words),
             bits,
             free_bits: areas.free_blocks(),
             areas,
@@ -226,11 +227,16 @@ impl FreeMap {
         self.bits.free(self.word(spindle, row))
     }
 
-    /// [`free_word`](Self::free_word) of each data spindle.
+    /// The words of `row`, one for each data spindle.
     #[inline]
-    pub(crate) fn free_words(&self, row: u64) -> impl Iterator<Item = u64> + '_ {
+    pub(crate) fn row(&self, row: u64) -> &[u64] {
         let first = (row * self.spindles) as usize;
-        self.words()[first..first + self.spindles as usize].iter().map(|used| !used)
+        &self.words()[first..first + self.spindles as usize]
+    }
+
+    /// The free blocks of `word`, one bit a stripe.
+    pub(crate) fn free_in_word(&self, word: u64) -> u64 {
+        self.bits.free(word)
     }
 
     /// The words, row by row (64 stripes), with one word for each data spindle in a row. A set bit is a block in use;
@@ -260,44 +266,78 @@ impl FreeMap {
         self.free_bits -= u64::from(mask.count_ones());
     }
 
+    /// Marks free blocks of `row` as used: those of each spindle's mask in `written`. Tells `taken` the words and their
+    /// masks, and returns how many blocks there were. The caller must then update the score of their area.
+    pub(crate) fn take_row(
+        &mut self,
+        row: u64,
+        written: &[u64],
+        mut taken: impl FnMut(u64, u64),
+    ) -> u64 {
+        let first = row * self.spindles;
+        assert!(self.bits.take_all(first, written), "row {row}: a used block was allocated again");
+        for (word, &mask) in (first..).zip(written) {
+            if mask != 0 {
+                taken(word, mask);
+            }
+        }
+        let blocks = written.iter().map(|mask| u64::from(mask.count_ones())).sum();
+        self.free_bits -= blocks;
+        blocks
+    }
+
     /// Lowers the score of the area of `row` by `blocks`.
     #[inline]
     pub(crate) fn blocks_taken(&mut self, row: u64, blocks: u32) {
         self.areas.subtract(self.area_of_row(row), blocks);
     }
 
-    /// Makes the used blocks of `mask` free. Returns how many there were.
-    pub(crate) fn release_mask(&mut self, spindle: SpindleIndex, row: u64, mask: u64) -> u32 {
-        let released = self.bits.release(self.word(spindle, row), mask).count_ones();
+    /// Makes the used blocks of `mask` in `word` free. Returns how many there were.
+    pub(crate) fn release_mask(&mut self, word: u64, mask: u64) -> u32 {
+        let released = self.bits.release(word, mask).count_ones();
         self.free_bits += u64::from(released);
         if released > 0 {
-            self.areas.add(self.area_of_row(row), released);
+            self.areas.add(self.area_of_word(word), released);
         }
         released
     }
 
-    /// Makes the blocks at `places` free. Returns how many were in use.
-    pub(crate) fn release_all(&mut self, places: &[MapPosition]) -> u64 {
-        let mut released = 0;
-        for batch in places.chunks(BATCH) {
-            // Brings their words into the cache.
-            std::hint::black_box(self.all_used(batch));
-            for place in batch {
-                if self.bits.release(place.word(), 1 << place.bit()) != 0 {
-                    self.areas.add(self.area_of_word(place.word()), 1);
-                    released += 1;
-                }
-            }
+    /// Makes the blocks at `places` free, which must be in use.
+    pub(crate) fn release_all(&mut self, places: &[MapPosition]) {
+        for (index, batch) in places.chunks(AHEAD).enumerate() {
+            places
+                .iter()
+                .skip((index + 1) * AHEAD)
+                .take(AHEAD)
+                .for_each(|next| self.prefetch(*next));
+            let bits = batch.iter().map(|place| (place.word(), place.bit()));
+            let all_used = self.bits.release_each::<{ AHEAD + 1 }>(bits);
+            assert!(all_used, "a freed block was free before the commit");
+            let areas = batch.iter().map(|place| area_of_word(place.word(), self.areas_per_word));
+            self.areas.add_each(areas);
         }
-        self.free_bits += released;
-        released
+        self.free_bits += places.len() as u64;
     }
 
     /// Whether all blocks at `places` are in use.
+    #[inline]
     pub(crate) fn all_used(&self, places: &[MapPosition]) -> bool {
         let words = self.bits.words();
         let all = |all, place: &MapPosition| all & words[place.word() as usize] >> place.bit();
         places.iter().fold(1, all) & 1 == 1
+    }
+
+    /// Announces an access to the block at `place`.
+    #[inline]
+    pub(crate) fn prefetch(&self, place: MapPosition) {
+        self.bits.prefetch(place.word());
+    }
+
+    /// The bit of the block with number `vbn` of the group, which is number `index`.
+    #[inline]
+    pub(crate) fn position(&self, index: GroupIndex, vbn: Vbn) -> MapPosition {
+        let BlockLocation { spindle, dbn } = self.group.locate(vbn);
+        MapPosition::new(index, self.word(spindle, dbn.0 / ROW_STRIPES), dbn.0 % ROW_STRIPES)
     }
 
     /// The spindle and DBN of the block at `place`.
@@ -405,12 +445,16 @@ impl FreeMap {
 
     #[inline]
     fn area_of_word(&self, word: u64) -> u32 {
-        // The result fits: an area has at least one word, and there are at most 2^32 areas.
-        match u32::try_from(word) {
-            Ok(word) => word / self.area_words,
-            Err(_) => (word / u64::from(self.area_words)) as u32,
-        }
+        area_of_word(word, self.areas_per_word)
     }
+}
+
+/// `word` by the words of an area, without a division. With `m = (2^64 - f) / d` and `1 <= f <= d`, `(n + 1) * m / 2^64`
+/// is less than `(n + 1) / d`, and by at most `1 / d`, for `n + 1 <= 2^64 / d`: a group has at most 2^40 words, an area
+/// less than 2^24, since its blocks are counted in 32 bits...
+#[inline]
+fn area_of_word(word: u64, areas_per_word: u64) -> u32 {
+    ((u128::from(word + 1) * u128::from(areas_per_word)) >> 64) as u32
 }
 
 /// Marks bits past the last stripe as used: they stand for no block.
@@ -442,6 +486,6 @@ strewn_base::saved_state! {
     impl for FreeMap {
         parts: bits, areas, unchecked;
         values: free_bits;
-        built: group, spindles, area_rows, area_words;
+        built: group, spindles, area_rows, areas_per_word;
     }
 }

@@ -1,174 +1,236 @@
 //! The blocks that are freed but not yet free, so that none is freed twice.
 
-use std::collections::HashSet;
-
+use strewn_base::memory;
 use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
 
-/// Bits of a VBN: an aggregate has at most [`MOST_BLOCKS`](crate::MOST_BLOCKS).
-const VBN_BITS: u32 = 40;
-/// Odd, so that multiplying by it modulo 2^40 maps each VBN to another number; 2^40 by the golden ratio spreads
-/// neighbours over the upper bits.
-const SPREAD: u64 = 0x9e_3779_b97f;
-/// The upper bits of the product name a bucket; what is left must fit 32 bits and differ from [`EMPTY`].
-const FEWEST_BUCKET_BITS: u32 = 9;
-const SLOTS: usize = 8;
-const EMPTY: u32 = u32::MAX;
-/// In the last slot of a bucket: some of its entries are kept apart.
-const OVERFLOWED: u32 = u32::MAX - 1;
-/// Blocks a bucket, on average, before there are twice as many buckets.
-const FILL: usize = 3;
+/// Bits of a VBN that a table keeps; those above name the table.
+const TABLE_BITS: u32 = 31;
+/// 2^64 by the golden ratio: odd, and of no pattern.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+const FEWEST_SLOTS: usize = 512;
+const EMPTY: u32 = 0;
 
 /// A set of VBNs, for the one question that every free asks. A consistency point's frees lie anywhere in the map, so a
-/// second bitmap would cost a second access to memory for each. This table is small enough for the second-level cache:
-/// 32 bytes for every one and a half to three blocks.
+/// second bitmap would cost a second access to memory for each. A table is small enough for the second-level cache: 8
+/// to 16 bytes a block.
 ///
-/// The bucket and the four bytes in it together are the whole number, so that an entry is a block and not a guess. The
-/// few that do not fit their bucket are kept apart.
+/// An entry is a whole number and not a guess: a table has four bytes of each, and there is one table for every 2^31
+/// blocks of an aggregate.
 #[derive(Debug, Clone, Default, SavedValue)]
 pub(crate) struct PendingFrees {
-    /// None, or a power of two of at least `2^FEWEST_BUCKET_BITS`; in each, entries before empty slots.
-    buckets: Vec<[u32; SLOTS]>,
-    blocks: usize,
-    /// By their products.
-    overflow: HashSet<u64>,
+    tables: Vec<Table>,
 }
 
-/// What stands for a VBN: another number below 2^40, whose upper bits vary with all bits of the VBN.
+/// Open addressing with linear probing, at most half full.
+#[derive(Debug, Clone, Default, SavedValue)]
+struct Table {
+    /// None, or a power of two of at least [`FEWEST_SLOTS`]: one more than the block's number in the table, or
+    /// [`EMPTY`].
+    slots: Vec<u32>,
+    entries: usize,
+}
+
+/// The table of `vbn`.
 #[inline]
-fn product_of(vbn: Vbn) -> u64 {
-    vbn.0.wrapping_mul(SPREAD) & ((1 << VBN_BITS) - 1)
+fn table_of(vbn: Vbn) -> usize {
+    (vbn.0 >> TABLE_BITS) as usize
+}
+
+/// The table of all `vbns`, if it is one.
+#[inline]
+fn only_table(vbns: &[Vbn]) -> Option<usize> {
+    let first = *vbns.first()?;
+    let differing = vbns.iter().fold(0, |differing, vbn| differing | (vbn.0 ^ first.0));
+    (differing >> TABLE_BITS == 0).then(|| table_of(first))
+}
+
+/// The entry of `vbn` in its table.
+#[inline]
+fn entry_of(vbn: Vbn) -> u32 {
+    (vbn.0 & ((1 << TABLE_BITS) - 1)) as u32 + 1
 }
 
 impl PendingFrees {
-    fn tag_bits(&self) -> u32 {
-        VBN_BITS.saturating_sub(self.buckets.len().trailing_zeros())
-    }
-
-    /// The bucket of `product` and its entry there.
-    #[inline]
-    fn place(&self, product: u64) -> (usize, u32) {
-        let tag_bits = self.tag_bits();
-        ((product >> tag_bits) as usize, (product & ((1 << tag_bits) - 1)) as u32)
+    #[cfg(test)]
+    fn contains(&self, vbn: Vbn) -> bool {
+        let entry = entry_of(vbn);
+        let held = |table: &Table| table.entries > 0 && table.slots[table.find(entry)] == entry;
+        self.tables.get(table_of(vbn)).is_some_and(held)
     }
 
     #[cfg(test)]
-    fn contains(&self, vbn: Vbn) -> bool {
-        if self.blocks == 0 {
-            return false;
-        }
-        let (bucket, tag) = self.place(product_of(vbn));
-        holds(&self.buckets[bucket], tag) || self.overflow.contains(&product_of(vbn))
+    fn blocks(&self) -> usize {
+        self.tables.iter().map(|table| table.entries).sum()
     }
 
     /// Adds `vbn`. Returns whether it was new.
     #[inline]
     pub(crate) fn insert(&mut self, vbn: Vbn) -> bool {
-        self.insert_product(product_of(vbn))
+        let entry = std::iter::once(entry_of(vbn));
+        self.table_with_room(table_of(vbn), 1).insert_all(entry) == 1
+    }
+
+    /// Adds the first of `vbns`, up to one that is in the set. Returns how many.
+    #[inline]
+    pub(crate) fn insert_all(&mut self, vbns: &[Vbn]) -> usize {
+        match only_table(vbns) {
+            Some(table) => {
+                let entries = vbns.iter().map(|vbn| entry_of(*vbn));
+                self.table_with_room(table, vbns.len()).insert_all(entries)
+            }
+            None => vbns.iter().take_while(|vbn| self.insert(**vbn)).count(),
+        }
+    }
+
+    /// Announces that `vbns` will be added.
+    #[inline]
+    pub(crate) fn prefetch_all(&mut self, vbns: &[Vbn]) {
+        if let Some(table) = only_table(vbns) {
+            let slots = &self.table_with_room(table, vbns.len()).slots[..];
+            for vbn in vbns {
+                memory::prefetch(slots, home_of(entry_of(*vbn), slots.len()));
+            }
+        }
     }
 
     #[inline]
-    fn insert_product(&mut self, product: u64) -> bool {
-        if self.blocks >= self.buckets.len() * FILL {
-            self.grow();
+    fn table_with_room(&mut self, table: usize, entries: usize) -> &mut Table {
+        if self.tables.get(table).is_none_or(|table| !table.has_room_for(entries)) {
+            self.make_room(table, entries);
         }
-        let (bucket, tag) = self.place(product);
-        let slots = &mut self.buckets[bucket];
-        if holds(slots, tag) {
-            return false;
-        }
-        if slots[SLOTS - 1] != EMPTY {
-            return self.insert_beside(product);
-        }
-        let entries = slots.iter().map(|slot| u32::from(*slot != EMPTY)).sum::<u32>() as usize;
-        slots[entries] = tag;
-        self.blocks += 1;
-        true
+        &mut self.tables[table]
     }
 
-    /// The same, for a bucket that is full or marked as overflowed.
     #[cold]
-    fn insert_beside(&mut self, product: u64) -> bool {
-        let tag_bits = self.tag_bits();
-        let (bucket, tag) = self.place(product);
-        let slots = &mut self.buckets[bucket];
-        let last = slots[SLOTS - 1];
-        if last != OVERFLOWED {
-            slots[SLOTS - 1] = OVERFLOWED;
-            self.overflow.insert((bucket as u64) << tag_bits | u64::from(last));
+    fn make_room(&mut self, table: usize, entries: usize) {
+        if table >= self.tables.len() {
+            self.tables.resize_with(table + 1, Table::default);
         }
-        if self.overflow.contains(&product) {
-            return false;
+        while !self.tables[table].has_room_for(entries) {
+            self.tables[table].grow();
         }
-        match slots.iter_mut().find(|slot| **slot == EMPTY) {
-            Some(slot) => *slot = tag,
-            None => {
-                self.overflow.insert(product);
-            }
-        }
-        self.blocks += 1;
-        true
     }
 
-    /// Removes `vbn`, which is in the set.
+    /// Removes `vbn`.
+    ///
+    /// # Panics
+    /// If it is not in the set.
     pub(crate) fn remove(&mut self, vbn: Vbn) {
-        let (bucket, tag) = self.place(product_of(vbn));
-        let slots = &mut self.buckets[bucket];
-        let entries = slots.iter().position(|slot| *slot >= OVERFLOWED).unwrap_or(SLOTS);
-        match slots[..entries].iter().position(|slot| *slot == tag) {
-            Some(slot) => {
-                slots[slot] = slots[entries - 1];
-                slots[entries - 1] = EMPTY;
-            }
-            None => {
-                let removed = self.overflow.remove(&product_of(vbn));
-                assert!(removed, "{vbn} is not among the pending frees");
-            }
-        }
-        self.blocks -= 1;
+        let table = self.tables.get_mut(table_of(vbn));
+        let removed = table.is_some_and(|table| table.remove(entry_of(vbn)));
+        assert!(removed, "{vbn} is not among the pending frees");
     }
 
     /// Empties the set. It keeps its memory, unless it had been much larger than it now was.
     pub(crate) fn clear(&mut self) {
-        if self.blocks * 32 < self.buckets.len() {
-            self.buckets = Vec::new();
-        } else {
-            self.buckets.fill([EMPTY; SLOTS]);
-        }
-        self.overflow.clear();
-        self.blocks = 0;
-    }
-
-    /// Twice as many buckets.
-    #[cold]
-    fn grow(&mut self) {
-        let buckets = (self.buckets.len() * 2).max(1 << FEWEST_BUCKET_BITS);
-        let (tag_bits, overflow) = (self.tag_bits(), std::mem::take(&mut self.overflow));
-        let before = std::mem::replace(&mut self.buckets, vec![[EMPTY; SLOTS]; buckets]);
-        self.blocks = 0;
-        for (bucket, slots) in (0u64..).zip(before) {
-            for tag in slots.into_iter().filter(|tag| *tag < OVERFLOWED) {
-                self.insert_product(bucket << tag_bits | u64::from(tag));
-            }
-        }
-        // In order, so that equal runs have equal tables.
-        let mut overflow: Vec<u64> = overflow.into_iter().collect();
-        overflow.sort_unstable();
-        for product in overflow {
-            self.insert_product(product);
-        }
+        self.tables.iter_mut().for_each(Table::clear);
     }
 }
 
+/// Where the search for `entry` begins among so many `slots`. Blocks are often freed at equal distances, which a
+/// multiplication alone would keep.
 #[inline]
-fn holds(slots: &[u32; SLOTS], tag: u32) -> bool {
-    slots.iter().fold(false, |held, slot| held | (*slot == tag))
+fn home_of(entry: u32, slots: usize) -> usize {
+    let product = u64::from(entry ^ entry >> 15).wrapping_mul(SPREAD);
+    (product >> 32) as usize & slots.wrapping_sub(1)
+}
+
+impl Table {
+    /// Whether it stays at most half full with so many more.
+    #[inline]
+    fn has_room_for(&self, entries: usize) -> bool {
+        (self.entries + entries) * 2 <= self.slots.len()
+    }
+
+    /// Adds the first of `entries`, for which there is room, up to one that is there. Returns how many.
+    #[inline]
+    fn insert_all(&mut self, entries: impl Iterator<Item = u32>) -> usize {
+        let slots = &mut self.slots[..];
+        let mut added = 0;
+        'entries: for entry in entries {
+            let mut slot = home_of(entry, slots.len());
+            // A table is never full, so that the search ends.
+            while slots[slot] != EMPTY {
+                if slots[slot] == entry {
+                    break 'entries;
+                }
+                slot = (slot + 1) & (slots.len() - 1);
+            }
+            slots[slot] = entry;
+            added += 1;
+        }
+        self.entries += added;
+        added
+    }
+
+    /// The slot of `entry`, or the empty one where it belongs.
+    fn find(&self, entry: u32) -> usize {
+        let mut slot = self.home_of(entry);
+        while self.slots[slot] != EMPTY && self.slots[slot] != entry {
+            slot = self.behind(slot);
+        }
+        slot
+    }
+
+    #[inline]
+    fn home_of(&self, entry: u32) -> usize {
+        home_of(entry, self.slots.len())
+    }
+
+    #[inline]
+    fn behind(&self, slot: usize) -> usize {
+        (slot + 1) & (self.slots.len() - 1)
+    }
+
+    /// Removes `entry`. Returns whether it was there.
+    fn remove(&mut self, entry: u32) -> bool {
+        if self.entries == 0 {
+            return false;
+        }
+        let mut gap = self.find(entry);
+        if self.slots[gap] == EMPTY {
+            return false;
+        }
+        // What follows moves into the gap, unless its search begins behind it.
+        let mut slot = self.behind(gap);
+        while self.slots[slot] != EMPTY {
+            let distance = |from: usize| slot.wrapping_sub(from) & (self.slots.len() - 1);
+            if distance(self.home_of(self.slots[slot])) >= distance(gap) {
+                self.slots[gap] = self.slots[slot];
+                gap = slot;
+            }
+            slot = self.behind(slot);
+        }
+        self.slots[gap] = EMPTY;
+        self.entries -= 1;
+        true
+    }
+
+    fn clear(&mut self) {
+        if self.entries * 64 < self.slots.len() {
+            self.slots = Vec::new();
+        } else {
+            self.slots.fill(EMPTY);
+        }
+        self.entries = 0;
+    }
+
+    /// Twice as many slots.
+    #[cold]
+    fn grow(&mut self) {
+        let slots = (self.slots.len() * 2).max(FEWEST_SLOTS);
+        let before = std::mem::replace(&mut self.slots, vec![EMPTY; slots]);
+        self.entries = 0;
+        self.insert_all(before.into_iter().filter(|entry| *entry != EMPTY));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::HashSet;
 
     proptest! {
         #[test]
@@ -194,7 +256,7 @@ mod tests {
                         prop_assert_eq!(set.insert(vbn), model.insert(vbn), "{}", vbn);
                     },
                 }
-                prop_assert_eq!(set.blocks, model.len());
+                prop_assert_eq!(set.blocks(), model.len());
                 prop_assert!(model.iter().all(|vbn| set.contains(*vbn)));
             }
         }
@@ -203,37 +265,57 @@ mod tests {
         fn equal_steps_make_equal_tables(seed in 0u64..1_000) {
             let filled = || {
                 let mut set = PendingFrees::default();
-                let vbns = (0..20_000u64).map(|at| Vbn((seed + at * at * 4_097) % (1 << 30)));
+                let vbns = (0..20_000u64).map(|at| Vbn((seed + at * at * 4_097) % (1 << 33)));
                 vbns.for_each(|vbn| {
                     set.insert(vbn);
                 });
-                set.buckets
+                set.tables.into_iter().map(|table| table.slots).collect::<Vec<_>>()
             };
             prop_assert_eq!(filled(), filled());
         }
 
+        /// Searches that begin at one slot, at the end of the table as well, and go on at its beginning.
         #[test]
-        fn entries_of_one_bucket_overflow(count in 9usize..200, bits in 9u32..20) {
-            // The inverse of the multiplication: products that differ in their lower bits alone.
-            let mut inverse = SPREAD;
-            for _ in 0..6 {
-                inverse = inverse.wrapping_mul(2u64.wrapping_sub(SPREAD.wrapping_mul(inverse)));
-            }
-            let vbn = |at: usize| Vbn((at as u64).wrapping_mul(inverse) & ((1 << VBN_BITS) - 1));
+        fn entries_of_one_slot_follow_it(count in 9usize..200, home in 0usize..FEWEST_SLOTS, seed: u64) {
             let mut set = PendingFrees::default();
-            for other in 0..1u64 << bits {
-                set.insert(Vbn(other << 20 | 0xf_ffff));
+            for other in 0..40 {
+                set.insert(Vbn(1 << 39 | other));
             }
-            for at in 0..count {
-                prop_assert!(!set.contains(vbn(at)));
-                prop_assert!(set.insert(vbn(at)) && !set.insert(vbn(at)));
+            let shape = Table { slots: vec![EMPTY; FEWEST_SLOTS], entries: 0 };
+            let vbns = (seed % (1 << 30)..).map(Vbn).filter(|vbn| shape.home_of(entry_of(*vbn)) == home);
+            let vbns: Vec<Vbn> = vbns.take(count).collect();
+            for &vbn in &vbns {
+                prop_assert!(!set.contains(vbn));
+                prop_assert!(set.insert(vbn) && !set.insert(vbn));
             }
-            for at in (0..count).rev() {
-                prop_assert!(set.contains(vbn(at)));
-                set.remove(vbn(at));
-                prop_assert!(!set.contains(vbn(at)));
+            for &vbn in vbns.iter().step_by(2).chain(vbns.iter().skip(1).step_by(2)) {
+                prop_assert!(set.contains(vbn));
+                set.remove(vbn);
+                prop_assert!(!set.contains(vbn));
+                prop_assert!(set.insert(vbn), "it was removed");
+                set.remove(vbn);
             }
-            prop_assert_eq!(set.blocks, 1usize << bits);
+            prop_assert_eq!(set.blocks(), 40);
+        }
+    }
+
+    #[test]
+    fn blocks_at_equal_distances_are_spread() {
+        for distance in
+            (0..31).map(|bits| 1u64 << bits).chain([3_728_256, 233_016, 41_472]).chain(1..3_000)
+        {
+            let mut set = PendingFrees::default();
+            let blocks = (1 << TABLE_BITS) / distance;
+            (0..blocks.min(20_000)).for_each(|block| {
+                set.insert(Vbn(block * distance));
+            });
+            let table = &set.tables[0];
+            let from_home = |(slot, entry): (usize, &u32)| match *entry {
+                EMPTY => 0,
+                entry => slot.wrapping_sub(table.home_of(entry)) & (table.slots.len() - 1),
+            };
+            let farthest = table.slots.iter().enumerate().map(from_home).max();
+            assert!(farthest < Some(64), "{farthest:?} slots at a distance of {distance} blocks");
         }
     }
 }

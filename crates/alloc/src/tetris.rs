@@ -155,13 +155,19 @@ impl<T: Copy> OpenTetris<T> {
     /// Adds the blocks of `mask` on `spindle`, with `contents` by ascending DBN.
     #[inline(always)]
     pub(crate) fn add(&mut self, spindle: SpindleIndex, mask: u64, contents: &[T]) {
+        self.add_mask(spindle, mask);
+        self.tetris.contents.extend_from_slice(contents);
+    }
+
+    /// The same, for a caller that then adds the contents itself.
+    #[inline(always)]
+    pub(crate) fn add_mask(&mut self, spindle: SpindleIndex, mask: u64) {
         let lowest = mask & mask.wrapping_neg();
         match self.pieces.last_mut() {
             Some(last) if last.spindle == spindle && last.mask < lowest => last.mask |= mask,
             _ => self.pieces.push(Piece { spindle, mask }),
         }
         self.tetris.written[spindle.index()] |= mask;
-        self.tetris.contents.extend_from_slice(contents);
     }
 
     /// Whether the block of `spindle` in stripe `bit` is in the tetris.
@@ -171,14 +177,22 @@ impl<T: Copy> OpenTetris<T> {
 
     pub(crate) fn close(mut self) -> Tetris<T> {
         // Two pieces of one spindle in turn are not in order, or they would be one.
-        if !self.pieces.is_sorted_by(|one, next| one.spindle < next.spindle) {
+        let in_order =
+            |pieces: &[Piece]| pieces.is_sorted_by(|one, next| one.spindle < next.spindle);
+        // A consistency point begins on any spindle, so that most tetrises do, and go on with spindle 0 after the last.
+        let descends = |two: &[Piece]| two[0].spindle >= two[1].spindle;
+        let Some(last) = self.pieces.windows(2).position(descends) else { return self.tetris };
+        let (first, then) = self.pieces.split_at(last + 1);
+        if in_order(then) && then.last().map(|piece| piece.spindle) < Some(first[0].spindle) {
+            let blocks: u32 = first.iter().map(|piece| piece.mask.count_ones()).sum();
+            self.tetris.contents.rotate_left(blocks as usize);
+        } else {
             self.tetris.contents = self.contents_in_order();
         }
         self.tetris
     }
 
-    /// The contents by spindle and DBN. A consistency point begins on any spindle, so this is the usual case: each
-    /// piece goes straight to its place, without a sort.
+    /// The contents by spindle and DBN: each piece goes straight to its place, without a sort.
     fn contents_in_order(&self) -> Vec<T> {
         let Tetris { written, contents, .. } = &self.tetris;
         let mut firsts = Vec::with_capacity(written.len());

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 use strewn_raid::{ROW_STRIPES, SpindleIndex, Vbn};
 
-use super::{Aggregate, Taken};
+use super::Aggregate;
 use crate::delayed_frees::REGION_BLOCKS;
 use crate::free_map::MapPosition;
 use crate::group_index::GroupIndex;
@@ -16,15 +16,12 @@ impl<T: Copy> Aggregate<T> {
     /// allocated blocks, each with its group. A word may come more than once, and all those of the tetris being filled
     /// come.
     pub fn allocated_words(&self) -> impl Iterator<Item = (GroupIndex, u64)> + '_ {
-        let word =
-            |group: GroupIndex, spindle, row| self.groups[group.index()].map.word(spindle, row);
-        let taken = self.taken.iter();
-        let taken = taken
-            .map(move |Taken { group, spindle, row, .. }| (*group, word(*group, *spindle, *row)));
-        let open = self.open.iter().flat_map(move |open| {
+        let taken = self.taken.iter().map(|taken| (taken.place.group(), taken.place.word()));
+        let open = self.open.iter().flat_map(|open| {
             let (group, row) = (open.tetris.group, open.tetris.first_stripe / ROW_STRIPES);
-            let spindles = self.groups[group.index()].map.group().data_spindles();
-            (0..spindles).map(move |spindle| (group, word(group, SpindleIndex(spindle), row)))
+            let map = &self.groups[group.index()].map;
+            let spindles = map.group().data_spindles();
+            (0..spindles).map(move |spindle| (group, map.word(SpindleIndex(spindle), row)))
         });
         taken.chain(open)
     }

@@ -3,6 +3,7 @@
 use strewn_raid::{BlockLocation, Dbn, ROW_STRIPES, SpindleIndex, Vbn};
 
 use super::{Aggregate, AllocateError, Group, OutOfSpace, Taken};
+use crate::free_map::{FreeMap, MapPosition};
 use crate::group_index::GroupIndex;
 use crate::tetris::OpenTetris;
 
@@ -42,20 +43,50 @@ impl<T: Copy> Aggregate<T> {
             while self.groups[self.turn].cursor.available == 0 {
                 self.next_chunk()?;
             }
-            let cursor = &mut self.groups[self.turn].cursor;
-            let available = cursor.available;
-            let blocks = (available.count_ones() as usize).min(rest.len());
-            cursor.available = without_lowest(available, blocks as u32);
-            let mut mask = available ^ cursor.available;
-            let (now, later) = rest.split_at(blocks);
-            let first = self.record(mask, now);
-            for &what in now {
-                placed(what, Vbn(first + u64::from(mask.trailing_zeros())));
-                mask &= mask.wrapping_sub(1);
-            }
-            rest = later;
+            let blocks = if self.keeps_near {
+                placed(rest[0], self.allocate(rest[0])?);
+                1
+            } else {
+                self.fill_window(rest, &mut placed)
+            };
+            rest = &rest[blocks..];
         }
         Ok(())
+    }
+
+    /// Allocates the blocks of the window, from the current spindle on, until these or `contents` end. Returns how
+    /// many.
+    fn fill_window(&mut self, contents: &[T], placed: &mut impl FnMut(T, Vbn)) -> usize {
+        if self.open.is_none() {
+            self.open_tetris(GroupIndex(self.turn as u16), 0);
+        }
+        let Group { cursor, map, first_vbn, .. } = &mut self.groups[self.turn];
+        let open = self.open.as_mut().expect("a tetris is open");
+        let (mut at, row) = (*cursor, map.row(cursor.row));
+        let mut blocks = 0;
+        loop {
+            let spindle = SpindleIndex(at.spindle);
+            let first = *first_vbn + map.group().vbn(spindle, Dbn(at.row * ROW_STRIPES)).0;
+            let before = at.available;
+            for &what in &contents[blocks..] {
+                placed(what, Vbn(first + u64::from(at.available.trailing_zeros())));
+                at.available &= at.available - 1;
+                blocks += 1;
+                if at.available == 0 {
+                    break;
+                }
+            }
+            open.add_mask(spindle, before ^ at.available);
+            // What follows the last block is looked for when the next one is allocated.
+            if blocks == contents.len() || !at.fill_next(row) {
+                break;
+            }
+        }
+        *cursor = at;
+        open.tetris.contents.extend_from_slice(&contents[..blocks]);
+        self.open_blocks += blocks as u64;
+        self.allocated_blocks += blocks as u64;
+        blocks
     }
 
     /// Allocates a block for `what`, which follows the block at `neighbour` in its file: close behind it, if the policy
@@ -126,7 +157,7 @@ impl<T: Copy> Aggregate<T> {
     fn open_tetris(&mut self, group: GroupIndex, blocks: usize) {
         let Group { cursor, map, .. } = &self.groups[group.index()];
         let expected = self.expected_blocks.saturating_sub(self.allocated_blocks);
-        let blocks = blocks + cursor.window_blocks.min(expected) as usize;
+        let blocks = blocks.max(cursor.window_blocks.min(expected) as usize);
         let spindles = map.group().data_spindles();
         self.open = Some(OpenTetris::with_capacity(group, cursor.row, spindles, blocks));
     }
@@ -144,7 +175,7 @@ impl<T: Copy> Aggregate<T> {
         let Group { map, first_vbn, .. } = &mut self.groups[group.index()];
         map.take_mask(spindle, row, mask);
         map.blocks_taken(row, mask.count_ones());
-        self.taken.push(Taken { group, spindle, row, mask });
+        self.taken.push(Taken { place: MapPosition::new(group, map.word(spindle, row), 0), mask });
         let spindles = map.group().data_spindles();
         let open = self.scattered.entry((group, row));
         let open = open.or_insert_with(|| OpenTetris::with_capacity(group, row, spindles, 0));
@@ -158,13 +189,13 @@ impl<T: Copy> Aggregate<T> {
         // While none is open, no spindle of a window is being filled, so that every allocation comes here.
         self.in_consistency_point()?;
         let Group { cursor, map, .. } = &mut self.groups[self.turn];
-        if cursor.fill_next(map) {
+        if cursor.spindles_left > 0 && cursor.fill_next(map.row(cursor.row)) {
             return Ok(());
         }
         self.next_window()?;
         let Group { cursor, map, .. } = &mut self.groups[self.turn];
         cursor.spindles_left = map.group().data_spindles();
-        let found = cursor.fill_next(map);
+        let found = cursor.fill_next(map.row(cursor.row));
         assert!(found, "a window without a free block");
         Ok(())
     }
@@ -230,32 +261,32 @@ impl<T: Copy> Aggregate<T> {
         let open_blocks = std::mem::take(&mut self.open_blocks);
         let tetris = open.close();
         // Each block once, and each with its contents.
-        let (written, named) = (u64::from(tetris.blocks()), tetris.contents.len() as u64);
+        let named = tetris.contents.len() as u64;
+        let row = tetris.first_stripe / ROW_STRIPES;
+        let map = &mut self.groups[tetris.group.index()].map;
+        let group = tetris.group;
+        let written = map.take_row(row, &tetris.written, |word, mask| {
+            self.taken.push(Taken { place: MapPosition::new(group, word, 0), mask });
+        });
         assert!(
             written == open_blocks && named == open_blocks,
             "a tetris of {open_blocks} blocks writes {written} and names {named}"
         );
-        let row = tetris.first_stripe / ROW_STRIPES;
-        let map = &mut self.groups[tetris.group.index()].map;
-        for (spindle, &mask) in tetris.written.iter().enumerate().filter(|(_, mask)| **mask != 0) {
-            let spindle = SpindleIndex(spindle as u16);
-            map.take_mask(spindle, row, mask);
-            self.taken.push(Taken { group: tetris.group, spindle, row, mask });
-        }
-        map.blocks_taken(row, tetris.contents.len() as u32);
+        map.blocks_taken(row, written as u32);
         self.closed.push_back(tetris);
     }
 }
 
 impl super::Cursor {
-    /// Moves to the next spindle that has a free block in the window. Returns whether one is left.
+    /// Moves to the next spindle that has a free block in the window, `row` being its row of words. Returns whether one
+    /// is left.
     #[inline]
-    fn fill_next(&mut self, map: &crate::FreeMap) -> bool {
+    fn fill_next(&mut self, row: &[u64]) -> bool {
         self.available = 0;
         while self.spindles_left > 0 && self.available == 0 {
             self.spindles_left -= 1;
-            self.spindle = next_spindle(self.spindle, map);
-            self.available = map.free_word(SpindleIndex(self.spindle), self.row) & self.window;
+            self.spindle = next_spindle(self.spindle, row.len());
+            self.available = !row[usize::from(self.spindle)] & self.window;
         }
         self.available != 0
     }
@@ -278,14 +309,15 @@ impl Group {
     }
 }
 
-/// The spindle whose turn it is after `spindle`.
-pub(super) fn next_spindle(spindle: u16, map: &crate::FreeMap) -> u16 {
+/// The spindle whose turn it is after `spindle`, of so many.
+#[inline]
+pub(super) fn next_spindle(spindle: u16, spindles: usize) -> u16 {
     let next = spindle + 1;
-    if next < map.group().data_spindles() { next } else { 0 }
+    if usize::from(next) < spindles { next } else { 0 }
 }
 
 /// As few stripes from `first` on as hold `rest` blocks, at most `depth`: the mask in their row, and how many.
-fn window_for(map: &crate::FreeMap, first: u64, depth: u64, rest: u64) -> (u64, u64) {
+fn window_for(map: &FreeMap, first: u64, depth: u64, rest: u64) -> (u64, u64) {
     let row = first / ROW_STRIPES;
     let whole = stripes_mask(first, depth);
     let spindles = u64::from(map.group().data_spindles());
@@ -299,8 +331,8 @@ fn window_for(map: &crate::FreeMap, first: u64, depth: u64, rest: u64) -> (u64, 
     (stripes_mask(first, shallow), shallow)
 }
 
-fn free_in_window(map: &crate::FreeMap, row: u64, window: u64) -> u64 {
-    map.free_words(row).map(|free| u64::from((free & window).count_ones())).sum()
+fn free_in_window(map: &FreeMap, row: u64, window: u64) -> u64 {
+    map.row(row).iter().map(|used| u64::from((!used & window).count_ones())).sum()
 }
 
 /// The bits of `depth` stripes from `first` on, within the row that `first` lies in.
@@ -308,23 +340,4 @@ fn stripes_mask(first: u64, depth: u64) -> u64 {
     let bit = first % ROW_STRIPES;
     let depth = depth.min(ROW_STRIPES - bit);
     if depth == 0 { 0 } else { (u64::MAX >> (ROW_STRIPES - depth)) << bit }
-}
-
-/// `mask` without its `count` lowest set bits.
-#[inline]
-fn without_lowest(mask: u64, count: u32) -> u64 {
-    if count == mask.count_ones() {
-        return 0;
-    }
-    let mut rest = mask;
-    // Full words at first, where the run to cut off is contiguous.
-    let run = (!(rest >> rest.trailing_zeros())).trailing_zeros();
-    if run >= count {
-        let low = (u64::MAX >> (ROW_STRIPES as u32 - count)) << rest.trailing_zeros();
-        return rest & !low;
-    }
-    for _ in 0..count {
-        rest &= rest - 1;
-    }
-    rest
 }

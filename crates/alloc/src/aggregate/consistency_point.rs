@@ -3,9 +3,12 @@
 use strewn_raid::{BlockLocation, ROW_STRIPES, Vbn};
 
 use super::allocate::next_spindle;
-use super::{Aggregate, AggregateLocation, ConsistencyPointError, FreeError, Group, Taken};
+use super::{
+    Aggregate, AggregateLocation, ConsistencyPointError, FreeError, Group, Taken, group_of,
+};
 use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
-use crate::free_map::{BATCH, FreeMap, MapPosition};
+use crate::free_map::{AHEAD, FreeMap, MapPosition};
+use crate::group_index::GroupIndex;
 use crate::options::{AllocationShape, Chunks};
 use crate::tetris::Tetris;
 
@@ -55,7 +58,7 @@ impl<T: Copy> Aggregate<T> {
     /// [`FreeError`] with the first that cannot be freed. Then none is freed.
     pub fn free_all_at_commit(&mut self, blocks: &[Vbn]) -> Result<(), FreeError> {
         let before = self.freed.len();
-        if blocks.chunks(BATCH).all(|batch| self.note_frees(batch)) {
+        if self.note_frees(blocks) {
             return Ok(());
         }
         // Some belong to the tetris being filled, which the map does not know yet, or cannot be freed.
@@ -67,24 +70,41 @@ impl<T: Copy> Aggregate<T> {
         found
     }
 
-    /// Frees the blocks of `batch` if the map has all of them in use and none is freed already. Returns whether all
-    /// are freed.
-    fn note_frees(&mut self, batch: &[Vbn]) -> bool {
-        let (before, total) = (self.freed.len(), self.total_blocks());
-        if batch.iter().any(|vbn| vbn.0 >= total) {
+    /// Frees the first of `blocks`, until one does not exist, is not in use in the map or is freed already. Returns
+    /// whether all are freed.
+    fn note_frees(&mut self, blocks: &[Vbn]) -> bool {
+        let total = self.total_blocks();
+        if blocks.iter().any(|vbn| vbn.0 >= total) {
             return false;
         }
-        let mut freed = std::mem::take(&mut self.freed);
-        freed.extend(batch.iter().map(|vbn| self.position_at(self.place_of(*vbn))));
-        let mut groups = freed[before..].chunk_by(|one, next| one.group() == next.group());
-        let used = groups.all(|places| self.groups[places[0].group().index()].map.all_used(places));
-        let noted = match used {
-            true => batch.iter().take_while(|vbn| self.pending.insert(**vbn)).count(),
-            false => 0,
-        };
-        freed.truncate(before + noted);
-        self.freed = freed;
-        noted == batch.len()
+        let Self { groups, freed, pending, .. } = self;
+        freed.reserve(blocks.len());
+        let mut announced = blocks.chunks(AHEAD);
+        let mut noted = freed.len();
+        for batch in blocks.chunks(AHEAD) {
+            // What the next batch takes is on its way while this one is noted.
+            while freed.len() < noted + 2 * AHEAD
+                && let Some(next) = announced.next()
+            {
+                announce_places(groups, next, freed);
+                pending.prefetch_all(next);
+            }
+            let places = &freed[noted..][..batch.len()];
+            let all_used = match &groups[..] {
+                [Group { map, .. }] => map.all_used(places),
+                groups => {
+                    let map = |place: &MapPosition| &groups[place.group().index()].map;
+                    places.iter().all(|place| map(place).all_used(std::slice::from_ref(place)))
+                }
+            };
+            let count = if all_used { pending.insert_all(batch) } else { 0 };
+            noted += count;
+            if count < batch.len() {
+                freed.truncate(noted);
+                return false;
+            }
+        }
+        true
     }
 
     /// Takes back all but the first `keep` frees since the last commit.
@@ -156,7 +176,8 @@ impl<T: Copy> Aggregate<T> {
             cursor.available = 0;
             if cursor.spindles_left == 0 && cursor.window != 0 {
                 // All spindles have had their turn. Consistency points of equal size would all begin with the same one.
-                cursor.spindle = next_spindle(cursor.spindle, map);
+                let spindles = map.group().data_spindles().into();
+                cursor.spindle = next_spindle(cursor.spindle, spindles);
             }
             cursor.spindles_left = 0;
             cursor.window = 0;
@@ -197,7 +218,8 @@ impl<T: Copy> Aggregate<T> {
         let mut released = 0;
         match self.delayed.take() {
             None => {
-                released = self.release_all(&freed);
+                released = freed.len() as u64;
+                self.release_all(&freed);
                 freed.clear();
                 self.pending.clear();
             }
@@ -206,7 +228,8 @@ impl<T: Copy> Aggregate<T> {
                 while let Some((_, blocks)) = delayed.reclaim(self.options.delayed_frees) {
                     let places = blocks.iter().filter_map(|vbn| self.locate(*vbn));
                     freed.extend(places.map(|place| self.position_at(place)));
-                    released += self.release_all(&freed);
+                    released += freed.len() as u64;
+                    self.release_all(&freed);
                     freed.clear();
                     blocks.into_iter().for_each(|vbn| self.pending.remove(vbn));
                 }
@@ -231,12 +254,9 @@ impl<T: Copy> Aggregate<T> {
         self.discard_plan();
         self.is_open = false;
         self.forget_frees(self.freed_before);
-        for Taken { group, spindle, row, mask } in std::mem::take(&mut self.taken) {
-            let released = self.groups[group.index()].map.release_mask(spindle, row, mask);
-            assert!(
-                released == mask.count_ones(),
-                "{group:?}, {spindle}, row {row}: taken, but free"
-            );
+        for Taken { place, mask } in std::mem::take(&mut self.taken) {
+            let released = self.groups[place.group().index()].map.release_mask(place.word(), mask);
+            assert!(released == mask.count_ones(), "{place:?}: taken, but free");
         }
         self.assert_counts_agree();
         Ok(())
@@ -248,9 +268,29 @@ impl<T: Copy> Aggregate<T> {
         self.free_maps().for_each(FreeMap::assert_counts_agree);
     }
 
-    /// Makes blocks free. Returns how many were in use.
-    fn release_all(&mut self, places: &[MapPosition]) -> u64 {
-        let groups = places.chunk_by(|one, next| one.group() == next.group());
-        groups.map(|places| self.groups[places[0].group().index()].map.release_all(places)).sum()
+    /// Makes blocks free.
+    fn release_all(&mut self, places: &[MapPosition]) {
+        for of_group in places.chunk_by(|one, next| one.group() == next.group()) {
+            self.groups[of_group[0].group().index()].map.release_all(of_group);
+        }
+    }
+}
+
+/// Adds the positions of `blocks` to `places`, and announces an access to each.
+fn announce_places(groups: &[Group], blocks: &[Vbn], places: &mut Vec<MapPosition>) {
+    let announced = |map: &FreeMap, group, vbn| {
+        let place = map.position(group, vbn);
+        map.prefetch(place);
+        place
+    };
+    match groups {
+        [Group { map, .. }] => {
+            places.extend(blocks.iter().map(|vbn| announced(map, GroupIndex(0), *vbn)));
+        }
+        _ => places.extend(blocks.iter().map(|vbn| {
+            let index = group_of(groups, *vbn);
+            let Group { map, first_vbn, .. } = &groups[index.index()];
+            announced(map, index, Vbn(vbn.0 - first_vbn))
+        })),
     }
 }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use strewn_base::memory::check_reservable;
 use strewn_base::state::SavedValue;
-use strewn_raid::{BlockLocation, ParityGroup, ROW_STRIPES, SpindleIndex, Vbn};
+use strewn_raid::{BlockLocation, ParityGroup, ROW_STRIPES, Vbn};
 
 use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
 use crate::free_map::{FreeMap, MapPosition};
@@ -79,12 +79,10 @@ pub(crate) struct Cursor {
     pub(crate) available: u64,
 }
 
-/// Blocks allocated by the open consistency point.
+/// Blocks allocated by the open consistency point: those of `mask` in the word of `place`.
 #[derive(Debug, Clone, Copy, SavedValue)]
 pub(crate) struct Taken {
-    pub(crate) group: GroupIndex,
-    pub(crate) spindle: SpindleIndex,
-    pub(crate) row: u64,
+    pub(crate) place: MapPosition,
     pub(crate) mask: u64,
 }
 
@@ -342,13 +340,10 @@ impl<T: Copy> Aggregate<T> {
     #[inline(always)]
     #[must_use]
     pub fn place_of(&self, vbn: Vbn) -> AggregateLocation {
-        let index = match self.groups.len() {
-            1 => 0,
-            _ => self.groups.partition_point(|group| group.first_vbn <= vbn.0) - 1,
-        };
-        let group = &self.groups[index];
+        let index = group_of(&self.groups, vbn);
+        let group = &self.groups[index.index()];
         let location = group.map.group().locate(Vbn(vbn.0 - group.first_vbn));
-        AggregateLocation { group: GroupIndex(index as u16), location }
+        AggregateLocation { group: index, location }
     }
 
     /// The VBN of the block at `place`.
@@ -449,6 +444,15 @@ impl<T: Copy> Aggregate<T> {
     #[must_use]
     pub fn map_bytes(&self) -> u64 {
         self.free_maps().map(FreeMap::bytes).sum()
+    }
+}
+
+/// The group of `vbn`, which must exist.
+#[inline(always)]
+fn group_of(groups: &[Group], vbn: Vbn) -> GroupIndex {
+    match groups.len() {
+        1 => GroupIndex(0),
+        _ => GroupIndex((groups.partition_point(|group| group.first_vbn <= vbn.0) - 1) as u16),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use strewn_raid::{ROW_STRIPES, SpindleIndex, Vbn};
+use strewn_raid::{BlockLocation, SpindleIndex, Vbn};
 
 use super::{Aggregate, Taken};
 use crate::free_map::MapViolation;
@@ -21,14 +21,14 @@ impl<T: Copy> Aggregate<T> {
             let index = GroupIndex(index as u16);
             group.map.verify().map_err(|found| AggregateViolation::of_map(index, found))?;
         }
-        for Taken { group, spindle, row, mask } in &self.taken {
-            let free = self.groups[group.index()].map.free_word(*spindle, *row) & mask;
-            if let Some(bit) = bits(free).next() {
-                let stripe = row * ROW_STRIPES + u64::from(bit);
+        for Taken { place, mask } in &self.taken {
+            let map = &self.groups[place.group().index()].map;
+            if let Some(bit) = bits(map.free_in_word(place.word()) & mask).next() {
+                let BlockLocation { spindle, dbn } = map.location(*place);
                 return Err(AggregateViolation::TakenIsFree {
-                    group: *group,
-                    spindle: *spindle,
-                    stripe,
+                    group: place.group(),
+                    spindle,
+                    stripe: dbn.0 + u64::from(bit),
                 });
             }
         }

@@ -36,7 +36,8 @@ pub struct Areas {
     withheld: Vec<u32>,
     /// Areas whose position in the order is out of date, each once.
     changed: Vec<u32>,
-    is_changed: SummaryBitmap,
+    /// A bit an area: whether it is among these.
+    is_changed: Vec<u64>,
 }
 
 #[derive(Debug, Clone)]
@@ -62,7 +63,7 @@ impl Areas {
             order,
             withheld: Vec::new(),
             changed: Vec::new(),
-            is_changed: SummaryBitmap::new(count),
+            is_changed: vec![0; scores.len().div_ceil(u64::BITS as usize)],
             scores,
             largest,
         }
@@ -156,6 +157,24 @@ impl Areas {
         self.mark_changed(area);
     }
 
+    /// Adds a block to each of `areas`.
+    #[inline]
+    pub(crate) fn add_each(&mut self, areas: impl Iterator<Item = u32>) {
+        let Self { scores, with_free, changed, is_changed, .. } = self;
+        let (scores, is_changed) = (&mut scores[..], &mut is_changed[..]);
+        let mut blocks = 0;
+        for area in areas {
+            let score = &mut scores[area as usize];
+            if *score == 0 {
+                with_free.insert(u64::from(area));
+            }
+            *score += 1;
+            note_changed(changed, is_changed, area);
+            blocks += 1;
+        }
+        self.free_blocks += blocks;
+    }
+
     #[inline]
     pub(crate) fn subtract(&mut self, area: u32, blocks: u32) {
         let score = &mut self.scores[area as usize];
@@ -170,10 +189,7 @@ impl Areas {
 
     #[inline(always)]
     fn mark_changed(&mut self, area: u32) {
-        if !self.is_changed.contains(u64::from(area)) {
-            self.is_changed.insert(u64::from(area));
-            self.changed.push(area);
-        }
+        note_changed(&mut self.changed, &mut self.is_changed, area);
     }
 
     /// Brings the order up to date with the scores.
@@ -187,7 +203,7 @@ impl Areas {
         for area in changed.drain(..) {
             let score = scores[area as usize];
             assert!(score <= *largest, "area {area} of {largest} blocks has {score} free ones");
-            is_changed.remove(u64::from(area));
+            is_changed[(area / u64::BITS) as usize] &= !(1 << (area % u64::BITS));
         }
     }
 
@@ -197,7 +213,18 @@ impl Areas {
             Order::Exact(tournament) => tournament.bytes(),
             Order::Binned(binned) => binned.bytes(),
         };
-        self.scores.len() as u64 * 4 + self.with_free.bytes() + self.is_changed.bytes() + order
+        let is_changed = self.is_changed.len() as u64 * 8;
+        self.scores.len() as u64 * 4 + self.with_free.bytes() + is_changed + order
+    }
+}
+
+/// Adds `area` to `changed` if its bit is not set.
+#[inline(always)]
+fn note_changed(changed: &mut Vec<u32>, is_changed: &mut [u64], area: u32) {
+    let (word, bit) = (&mut is_changed[(area / u64::BITS) as usize], 1 << (area % u64::BITS));
+    if *word & bit == 0 {
+        *word |= bit;
+        changed.push(area);
     }
 }
 
