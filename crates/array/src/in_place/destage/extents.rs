@@ -123,12 +123,11 @@ impl<P: Payload> Destaging<P> {
         direction: Direction,
         cx: &mut Context<'_, P, impl Driver<P>>,
     ) {
-        let payload = match direction {
-            Direction::Read => P::default(),
-            Direction::Write => {
-                let is_parity = cx.space.groups[id].layout.is_parity(member);
-                self.groups[id].destages[slot].written_to(is_parity)
-            }
+        let payload = if P::CARRIES_DATA && direction == Direction::Write {
+            let is_parity = cx.space.groups[id].layout.is_parity(member);
+            self.groups[id].destages[slot].written_to(is_parity)
+        } else {
+            P::default()
         };
         let fields = tag_of(id, slot, member.0.into());
         cx.send(fields, direction, Run { spindle, first_sector, sectors }, payload);
@@ -163,9 +162,6 @@ impl<P: Payload> Destaging<P> {
 impl<P: Payload> Destage<P> {
     /// The payload that it writes to a member of its stripe: parity, or the data.
     fn written_to(&mut self, is_parity: bool) -> P {
-        if !P::CARRIES_DATA {
-            return P::default();
-        }
         let mut payload = if is_parity {
             let bytes = self.bytes.as_mut();
             P::from_bytes(bytes.map(|bytes| std::mem::take(&mut bytes.parity)).unwrap_or_default())
