@@ -5,11 +5,11 @@ use std::ops::Range;
 use strewn_base::state::SavedValue;
 use strewn_raid::{BlockLocation, Dbn, ParityGroup, ROW_STRIPES, SpindleIndex, Vbn};
 
-use crate::aggregate::ScoreMismatch;
 use crate::areas::{AreaOrder, Areas};
 use crate::bitmap::SummaryBitmap;
 use crate::free_bits::{FreeBits, WORD_BITS};
 use crate::group_index::GroupIndex;
+use crate::score_mismatch::ScoreMismatch;
 
 /// A bit for each data block of a parity group, and the exact number of free blocks in every allocation area
 /// (consecutive stripes over all data spindles).
@@ -31,7 +31,7 @@ pub struct FreeMap {
     unchecked: Option<SummaryBitmap>,
 }
 
-/// Blocks whose words are announced before the first of them is read. They are scattered over the map, so that each read
+/// Blocks whose words are announced before the first of them is read. They are scattered over the map, so each read
 /// waits for memory; the processor waits for many at once.
 pub(crate) const AHEAD: usize = 16;
 
@@ -449,9 +449,10 @@ impl FreeMap {
     }
 }
 
-/// `word` by the words of an area, without a division. With `m = (2^64 - f) / d` and `1 <= f <= d`, `(n + 1) * m / 2^64`
-/// is less than `(n + 1) / d`, and by at most `1 / d`, for `n + 1 <= 2^64 / d`: a group has at most 2^40 words, an area
-/// less than 2^24, since its blocks are counted in 32 bits...
+/// `word` by the words of an area, without a division.
+///
+/// With `m = (2^64 - f) / d` and `1 <= f <= d`, `(n + 1) * m / 2^64` is less than `(n + 1) / d`, by at most `1 / d` as
+/// long as `n + 1 <= 2^64 / d`. A group has some 2^34 words at most, an area 2^26.
 #[inline]
 fn area_of_word(word: u64, areas_per_word: u64) -> u32 {
     ((u128::from(word + 1) * u128::from(areas_per_word)) >> 64) as u32
@@ -487,5 +488,22 @@ strewn_base::saved_state! {
         parts: bits, areas, unchecked;
         values: free_bits;
         built: group, spindles, area_rows, areas_per_word;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn areas_are_found_as_by_division(area in 0u64..1 << 26, words in 1u64..=1 << 26, shift in 0..26u32) {
+            let words = (words >> shift).max(1);
+            let first = (area * words).min((1 << 34) / words * words);
+            for word in [first.saturating_sub(1), first, first + words / 2, first + words - 1] {
+                prop_assert_eq!(u64::from(area_of_word(word, u64::MAX / words)), word / words);
+            }
+        }
     }
 }

@@ -195,11 +195,12 @@ mod pending_frees;
 mod policy;
 mod random;
 mod saved_scores;
+mod score_mismatch;
 mod tetris;
 
 pub use aggregate::{
     Aggregate, AggregateLocation, AggregateViolation, AllocateError, BlockCounts,
-    ConsistencyPointError, FreeError, OutOfSpace, ScoreMismatch, SetAsideError,
+    ConsistencyPointError, FreeError, OutOfSpace, SetAsideError,
 };
 pub use areas::{AreaOrder, Areas};
 pub use bitmap::SummaryBitmap;
@@ -219,6 +220,7 @@ pub use options::{
 };
 pub use policy::{Policy, PolicyName, UnknownPolicy};
 pub use saved_scores::{MountError, SavedScores};
+pub use score_mismatch::ScoreMismatch;
 pub use strewn_base::memory::OutOfMemory;
 pub use tetris::{Run, StripeWrite, Tetris};
 

@@ -22,9 +22,7 @@ use crate::policy::Policy;
 use crate::saved_scores::{MountError, SavedScores};
 use crate::tetris::{OpenTetris, Tetris};
 
-pub use error::{
-    AllocateError, ConsistencyPointError, FreeError, OutOfSpace, ScoreMismatch, SetAsideError,
-};
+pub use error::{AllocateError, ConsistencyPointError, FreeError, OutOfSpace, SetAsideError};
 pub use verify::AggregateViolation;
 
 /// Where a block of an aggregate lies.

@@ -233,6 +233,22 @@ impl FilePass {
     }
 }
 
+impl RequestMix {
+    /// Mean spindle commands per request, over all blocks at which it can begin; `None` if no request fits the file.
+    /// Makes one pass over the file; for steps see [`FilePass`].
+    #[must_use]
+    pub fn commands_per_request(
+        &self,
+        blocks: &impl FileBlocks,
+        file_blocks: impl Into<u64>,
+        geometry: &impl Geometry,
+    ) -> Option<f64> {
+        let mut pass = FilePass::new(file_blocks).with_requests(self.clone());
+        pass.step(blocks, geometry, u64::MAX);
+        pass.commands_per_request()
+    }
+}
+
 /// The layout score and extents of a file, updated as its blocks move. O(1) a block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LayoutCounter {

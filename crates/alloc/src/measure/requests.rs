@@ -4,8 +4,6 @@ use std::error::Error;
 use std::fmt;
 use std::ops::Range;
 
-use super::{FileBlocks, FilePass, Geometry};
-
 /// A mix of requests to a file, by length.
 ///
 /// A request begins at a random block, all those at which it fits the file being equally likely. It takes one spindle
@@ -72,20 +70,6 @@ impl RequestMix {
     #[must_use]
     pub fn longest_command(&self) -> u64 {
         self.longest_command
-    }
-
-    /// Mean spindle commands per request, over all blocks at which it can begin; `None` if no request fits the file.
-    /// Makes one pass over the file; for steps see [`FilePass`].
-    #[must_use]
-    pub fn commands_per_request(
-        &self,
-        blocks: &impl FileBlocks,
-        file_blocks: impl Into<u64>,
-        geometry: &impl Geometry,
-    ) -> Option<f64> {
-        let mut pass = FilePass::new(file_blocks).with_requests(self.clone());
-        pass.step(blocks, geometry, u64::MAX);
-        pass.commands_per_request()
     }
 }
 
