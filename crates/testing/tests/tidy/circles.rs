@@ -34,21 +34,39 @@ struct Crate<'a> {
     names: BTreeMap<Module<'a>, &'a str>,
 }
 
+/// What is below a part that works on space and memory.
+const BELOW: &[&str] = &["context", "memory", "space", "tag"];
+
 /// What the parts of a controller may import of each other: the rest is not their business.
-const LAYERS: [(&str, &str, &[(&str, &[&str])]); 1] = [(
-    "strewn-array",
-    "write_anywhere",
-    &[
-        ("tag", &[]),
-        ("space", &[]),
-        ("memory", &["space", "tag"]),
-        ("context", &["memory", "space", "tag"]),
-        ("host", &["context", "memory", "space", "tag"]),
-        ("consistency_point", &["context", "memory", "space", "tag"]),
-        ("redundancy", &["context", "memory", "space", "tag"]),
-        ("background", &["context", "memory", "space", "tag"]),
-    ],
-)];
+const LAYERS: [(&str, &str, &[(&str, &[&str])]); 2] = [
+    (
+        "strewn-array",
+        "write_anywhere",
+        &[
+            ("tag", &[]),
+            ("space", &[]),
+            ("memory", &["space", "tag"]),
+            ("context", &["memory", "space", "tag"]),
+            ("host", BELOW),
+            ("consistency_point", BELOW),
+            ("redundancy", BELOW),
+            ("background", BELOW),
+        ],
+    ),
+    (
+        "strewn-array",
+        "in_place",
+        &[
+            ("tag", &[]),
+            ("space", &[]),
+            ("memory", &["space", "tag"]),
+            ("context", &["memory", "space", "tag"]),
+            ("host", BELOW),
+            ("destage", BELOW),
+            ("redundancy", BELOW),
+        ],
+    ),
+];
 
 /// Checks the library of each package.
 pub fn check(repository: &Repository, workspace: &Workspace) -> Vec<Finding> {
