@@ -81,8 +81,8 @@ impl FreeBits {
         used & mask
     }
 
-    /// Marks a block as free by each of `bits`, its word and its bit there; there are fewer than `N`. Returns whether all
-    /// were in use.
+    /// Marks a block as free by each of `bits`, its word and its bit there. There are fewer than `N`. Returns whether
+    /// all were in use.
     #[inline]
     pub(crate) fn release_each<const N: usize>(
         &mut self,
