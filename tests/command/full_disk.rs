@@ -77,7 +77,7 @@ fn a_save_that_does_not_fit_loses_no_complete_segment() {
     let folder = Folder::new();
     // The description of the run fits, and the states of its arrays do not.
     let words = ["run", "small.toml", "--jobs", "1", "--save", "saved", "--out", "out"];
-    let ran = with_files_of_at_most(&folder, 1200, &words);
+    let ran = with_files_of_at_most(&folder, 900, &words);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     for part in ["saved/array-1.state cannot be written", "make room", "strewn run --resume saved"]
     {

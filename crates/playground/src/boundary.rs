@@ -9,8 +9,9 @@ use std::sync::Once;
 
 use serde_json::json;
 
-use crate::answers::{Teller, answer};
+use crate::answers::answer;
 use crate::packet::packet;
+use crate::teller::Teller;
 
 #[link(wasm_import_module = "strewn")]
 unsafe extern "C" {
