@@ -132,6 +132,7 @@ mod map_picture;
 mod payload;
 mod processor;
 mod read_ahead;
+mod requests;
 mod root;
 mod scan_progress;
 mod slots;

@@ -9,6 +9,7 @@ use crate::counters::Counters;
 use crate::driver::{Acknowledge, Driver, HostOperation, SpindleCommand};
 use crate::payload::Payload;
 use crate::processor::ProcessorWork;
+use crate::requests::Requests;
 
 use super::memory::Memory;
 use super::space::blocks::BlockSet;
@@ -22,7 +23,7 @@ pub(super) struct Context<'a, P: Payload, D> {
     pub(super) space: &'a mut Space,
     pub(super) memory: &'a mut Memory<P>,
     pub(super) counters: &'a mut Counters,
-    pub(super) next: &'a mut Vec<Next<P>>,
+    pub(super) next: &'a mut Requests<Next<P>>,
 }
 
 /// What a part wants done elsewhere. What it asks for is carried out in order, once it has returned, each with all that

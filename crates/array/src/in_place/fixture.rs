@@ -12,6 +12,7 @@ use crate::failure::Rebuild;
 use crate::format::Format;
 use crate::log::{LogLedger, LogRecord, LogSize, Logged};
 use crate::processor::{ProcessorCosts, ProcessorWork};
+use crate::requests::Requests;
 use crate::root::Root;
 
 use super::context::{Context, Next};
@@ -129,7 +130,7 @@ pub(super) struct Surroundings {
     pub(super) memory: Memory<()>,
     pub(super) driver: Recorder,
     pub(super) counters: Counters,
-    next: Vec<Next<()>>,
+    next: Requests<Next<()>>,
 }
 
 impl Surroundings {
@@ -147,7 +148,7 @@ impl Surroundings {
                 log_is_draining: false,
             },
             counters: Counters::default(),
-            next: Vec::new(),
+            next: Requests::new(),
             space,
         }
     }
@@ -165,11 +166,8 @@ impl Surroundings {
 
     /// Carries out what was asked for, in the order of the array's loop.
     pub(super) fn carry_out(&mut self, mut one: impl FnMut(Next<()>, &mut Self)) {
-        self.next.reverse();
-        while let Some(next) = self.next.pop() {
-            let earlier = self.next.len();
+        while let Some(next) = self.next.take_next() {
             one(next, self);
-            self.next[earlier..].reverse();
         }
     }
 

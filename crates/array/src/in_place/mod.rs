@@ -57,6 +57,7 @@ use crate::log::LogSize;
 use crate::lun_id::LunId;
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
+use crate::requests::Requests;
 
 pub use space::{
     BadBlocks, DiskGroupConfig, InPlaceConfig, LunConfig, LunLayout, Raid0Layout, Raid5Layout,
@@ -79,8 +80,8 @@ pub struct InPlace<P: Payload> {
     destaging: Destaging<P>,
     redundancy: Redundancy<P>,
     counters: Counters,
-    /// What is still to be carried out, the next one last. Empty between events.
-    next: Vec<Next<P>>,
+    /// What parts have asked for and is still to be carried out. Empty between events.
+    next: Requests<Next<P>>,
 }
 
 impl<P: Payload> InPlace<P> {
@@ -96,7 +97,7 @@ impl<P: Payload> InPlace<P> {
             destaging: Destaging::new(&space),
             redundancy: Redundancy::new(&space),
             counters: Counters::default(),
-            next: Vec::new(),
+            next: Requests::new(),
             space,
         })
     }
@@ -135,7 +136,9 @@ impl<P: Payload> InPlace<P> {
     /// [is clean](Self::is_clean).
     pub fn begin_log_drain(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         if !self.destaging.has_log_drain() && !self.is_clean() {
-            self.next.extend([Next::OpenLogDrain, Next::Destage, Next::FinishLogDrain]);
+            for next in [Next::OpenLogDrain, Next::Destage, Next::FinishLogDrain] {
+                self.next.push(next);
+            }
             self.settle(now_ns, driver);
         }
     }
@@ -153,8 +156,7 @@ impl<P: Payload> InPlace<P> {
         self.settle(now_ns, driver);
     }
 
-    /// Carries out all that the parts have asked for during an event. What one of them asks for comes before what was
-    /// asked for earlier: the order is that of nested calls, without their nesting.
+    /// Carries out all that the parts have asked for during an event.
     #[inline(always)]
     fn settle(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         if !self.next.is_empty() {
@@ -164,11 +166,8 @@ impl<P: Payload> InPlace<P> {
 
     #[inline(never)]
     fn carry_out_all(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        self.next.reverse();
-        while let Some(next) = self.next.pop() {
-            let earlier = self.next.len();
+        while let Some(next) = self.next.take_next() {
             self.carry_out(next, now_ns, driver);
-            self.next[earlier..].reverse();
         }
     }
 

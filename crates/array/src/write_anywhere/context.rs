@@ -11,6 +11,7 @@ use crate::driver::{Acknowledge, Driver, SpindleCommand, Work};
 use crate::lun_id::LunId;
 use crate::payload::Payload;
 use crate::processor::{ProcessorCosts, ProcessorWork};
+use crate::requests::Requests;
 use crate::units::BLOCK_SECTORS;
 
 use super::memory::Memory;
@@ -26,7 +27,7 @@ pub(super) struct Context<'a, P: Payload, D> {
     pub(super) counters: &'a mut Counters,
     /// Whether a consistency point was in progress when the part was called.
     pub(super) is_in_progress: bool,
-    pub(super) next: &'a mut Vec<Next<P>>,
+    pub(super) next: &'a mut Requests<Next<P>>,
 }
 
 /// What a part wants done elsewhere. What it asks for is carried out in order, once it has returned, each with all that

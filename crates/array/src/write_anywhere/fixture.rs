@@ -11,6 +11,7 @@ use crate::driver::{Acknowledge, Driver, Durability, OperationId, Refusal, Spind
 use crate::format::Format;
 use crate::log::{LogLedger, LogRecord, LogSize, Logged};
 use crate::processor::{ProcessorCosts, ProcessorWork};
+use crate::requests::Requests;
 use crate::units::BLOCK_SECTORS;
 
 use super::context::{Context, Next};
@@ -103,7 +104,7 @@ pub(super) struct Surroundings {
     pub(super) counters: Counters,
     pub(super) now_ns: u64,
     pub(super) is_in_progress: bool,
-    next: Vec<Next<()>>,
+    next: Requests<Next<()>>,
 }
 
 impl Surroundings {
@@ -125,7 +126,7 @@ impl Surroundings {
             counters: Counters::default(),
             now_ns: 0,
             is_in_progress: false,
-            next: Vec::new(),
+            next: Requests::new(),
             space,
         };
         surroundings.space.note_room();
@@ -146,6 +147,6 @@ impl Surroundings {
 
     /// What the part has asked for, in order.
     pub(super) fn asked(&mut self) -> VecDeque<Next<()>> {
-        std::mem::take(&mut self.next).into()
+        std::iter::from_fn(|| self.next.take_next()).collect()
     }
 }

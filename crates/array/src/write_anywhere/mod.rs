@@ -56,6 +56,7 @@ use crate::log::LogSize;
 use crate::lun_id::LunId;
 use crate::payload::Payload;
 use crate::processor::ProcessorCosts;
+use crate::requests::Requests;
 use crate::scan_progress::ScanProgress;
 use crate::snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 
@@ -91,8 +92,8 @@ pub struct WriteAnywhere<P: Payload> {
     redundancy: Redundancy<P>,
     background: Background,
     counters: Counters,
-    /// What is still to be carried out, the next one last. Empty between events.
-    next: Vec<Next<P>>,
+    /// What parts have asked for and is still to be carried out. Empty between events.
+    next: Requests<Next<P>>,
 }
 
 impl<P: Payload> WriteAnywhere<P> {
@@ -120,7 +121,7 @@ impl<P: Payload> WriteAnywhere<P> {
             redundancy: Redundancy::new(space.config.groups.len(), Rebuild::default()),
             background: Background::default(),
             counters: Counters::default(),
-            next: Vec::new(),
+            next: Requests::new(),
             space,
         }
     }
@@ -177,8 +178,7 @@ impl<P: Payload> WriteAnywhere<P> {
         self.host.set_stream_matches(matches);
     }
 
-    /// Carries out all that the parts have asked for during an event. What one of them asks for comes before what was
-    /// asked for earlier: the order is that of nested calls, without their nesting.
+    /// Carries out all that the parts have asked for during an event.
     #[inline(always)]
     fn settle(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
         if !self.next.is_empty() || self.redundancy.has_ended() {
@@ -188,17 +188,13 @@ impl<P: Payload> WriteAnywhere<P> {
 
     #[inline(never)]
     fn carry_out_all(&mut self, now_ns: u64, driver: &mut impl Driver<P>) {
-        self.next.reverse();
         loop {
-            while let Some(next) = self.next.pop() {
-                let earlier = self.next.len();
+            while let Some(next) = self.next.take_next() {
                 self.carry_out(next, now_ns, driver);
-                self.next[earlier..].reverse();
             }
             if !self.redundancy.end_one(context!(self, now_ns, driver)) {
                 return;
             }
-            self.next.reverse();
         }
     }
 

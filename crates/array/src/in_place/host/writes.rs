@@ -47,7 +47,7 @@ impl<P: Payload> Host<P> {
     #[inline(always)]
     pub(crate) fn admit_waiting(&mut self, cx: &mut Context<'_, P, impl Driver<P>>) {
         while let Some(host) = cx.memory.waiting_for_room.pop_front() {
-            let asked = cx.next.len();
+            let asked = cx.next.pushed();
             match self.write(&host, Acknowledge::Now, cx) {
                 Ok(()) => {}
                 Err(not_written) => {
@@ -58,7 +58,7 @@ impl<P: Payload> Host<P> {
                     }
                 }
             }
-            if cx.next.len() > asked {
+            if cx.next.pushed() > asked {
                 return cx.then(Next::AdmitWaiting);
             }
         }
