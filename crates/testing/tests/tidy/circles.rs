@@ -37,12 +37,18 @@ struct Crate<'a> {
 /// What is below a part that works on space and memory.
 const BELOW: &[&str] = &["context", "memory", "space", "tag"];
 
-/// What the parts of a controller may import of each other: the rest is not their business.
-const LAYERS: [(&str, &str, &[(&str, &[&str])]); 2] = [
-    (
-        "strewn-array",
-        "write_anywhere",
-        &[
+/// The parts of a controller, and what each may import of the others: the rest is not its business.
+struct Controller {
+    package: &'static str,
+    folder: &'static str,
+    parts: &'static [(&'static str, &'static [&'static str])],
+}
+
+const CONTROLLERS: [Controller; 2] = [
+    Controller {
+        package: "strewn-array",
+        folder: "write_anywhere",
+        parts: &[
             ("tag", &[]),
             ("space", &[]),
             ("memory", &["space", "tag"]),
@@ -52,11 +58,11 @@ const LAYERS: [(&str, &str, &[(&str, &[&str])]); 2] = [
             ("redundancy", BELOW),
             ("background", BELOW),
         ],
-    ),
-    (
-        "strewn-array",
-        "in_place",
-        &[
+    },
+    Controller {
+        package: "strewn-array",
+        folder: "in_place",
+        parts: &[
             ("tag", &[]),
             ("space", &[]),
             ("memory", &["space", "tag"]),
@@ -65,7 +71,7 @@ const LAYERS: [(&str, &str, &[(&str, &[&str])]); 2] = [
             ("destage", BELOW),
             ("redundancy", BELOW),
         ],
-    ),
+    },
 ];
 
 /// Checks the library of each package.
@@ -101,21 +107,21 @@ pub fn check(repository: &Repository, workspace: &Workspace) -> Vec<Finding> {
 /// Checks that the parts of controllers import only what lies below them, and never each other.
 pub fn check_layers(repository: &Repository, workspace: &Workspace) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (name, parent, layers) in LAYERS {
+    for Controller { package: name, folder, parts } in CONTROLLERS {
         let package = workspace.packages.iter().position(|package| *package.name == *name);
         let package = package.unwrap_or_else(|| panic!("there is no package {name}"));
         let levels = Crate::of(&files(package, repository, workspace)).levels();
-        for (part, below) in layers {
-            let Some(edges) = levels.get([parent].as_slice()).and_then(|of| of.get(part)) else {
-                panic!("{name} has no module {parent}::{part} that imports or is imported")
+        for (part, below) in parts {
+            let Some(edges) = levels.get([folder].as_slice()).and_then(|of| of.get(part)) else {
+                panic!("{name} has no module {folder}::{part} that imports or is imported")
             };
             for (to, (file, line)) in edges.iter().filter(|(to, _)| !below.contains(to)) {
                 found.push(Finding {
                     file: (*file).into(),
                     line: *line,
-                    what: format!("{parent}::{part} imports {parent}::{to}"),
+                    what: format!("{folder}::{part} imports {folder}::{to}"),
                     remedy: "ask for it by `Next`, or move what they share below both",
-                    key: format!("{name} {parent}::{part} {to}"),
+                    key: format!("{name} {folder}::{part} {to}"),
                 });
             }
         }
