@@ -33,7 +33,8 @@ pub trait Observer: Sync {
         let _ = text;
     }
 
-    /// Of the simulations of arrays with further seeds ([`RunOptions::replicates`]), `done` of `all` are done.
+    /// Of the simulations of arrays with further seeds ([`RunOptions::replicates`](crate::RunOptions::replicates)),
+    /// `done` of `all` are done.
     fn replicates(&self, done: usize, all: usize) {
         let _ = (done, all);
     }

@@ -16,10 +16,10 @@ use crate::plan::Plan;
 use crate::planned_study::PlannedStudy;
 use crate::point::{Point, is_id};
 
-/// The file of [`slurm_script`] in a sweep's directory.
+/// The file of [`slurm_script`](crate::slurm_script) in a sweep's directory.
 pub const SLURM_SCRIPT: &str = "sweep.sbatch";
 
-/// The file of [`kubernetes_job`].
+/// The file of [`kubernetes_job`](crate::kubernetes_job).
 pub const KUBERNETES_JOB: &str = "job.yaml";
 const MANIFEST: &str = "manifest.jsonl";
 const STUDY: &str = "study.json";

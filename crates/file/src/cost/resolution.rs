@@ -24,7 +24,7 @@ const SIMULATED_OF_STRETCH: usize = 16;
 ///
 /// | what a request touches | what it takes |
 /// |---|---|
-/// | bytes at an address | their pieces of the devices; adjacent ones are one command, as the device's queue merges them ([`Merging`]) |
+/// | bytes at an address | their pieces of the devices; adjacent ones are one command, as the device's queue merges them ([`Merging`](crate::Merging)) |
 /// | a block of a file system that reads whole blocks | all of it, once per request |
 /// | an encoded extent | all of it, once per request: `stored_bytes`, or, if nobody says, at most its `bytes`, and no more than up to the next address that the request touches |
 /// | a hole, reserved space, data in the inode | nothing |
