@@ -32,9 +32,9 @@ impl Parity {
     }
 
     /// The most spindles that [`ParityGroup::new`](crate::ParityGroup::new) allows, parity included: 14 (RAID-4) or 28
-    /// (RAID-DP). These are the limits of Data ONTAP 7 for Fibre Channel drives, which bound the
-    /// time of a rebuild; no code here depends on them. [`ParityGroup::wide`](crate::ParityGroup::wide) allows 64, all that
-    /// a [`SpindleSet`] can hold, as does a group without parity, which has nothing to rebuild.
+    /// (RAID-DP). These are the limits of Data ONTAP 7 for Fibre Channel drives, which bound the time of a rebuild; no
+    /// code here depends on them. [`ParityGroup::wide`](crate::ParityGroup::wide) allows 64, all that a [`SpindleSet`]
+    /// can hold, as does a group without parity, which has nothing to rebuild.
     pub const fn most_spindles(self) -> u16 {
         match self {
             Self::None => SpindleSet::CAPACITY,
