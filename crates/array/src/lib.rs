@@ -132,6 +132,9 @@ mod map_picture;
 mod payload;
 mod processor;
 mod read_ahead;
+mod read_locks;
+#[cfg(test)]
+mod recorder;
 mod requests;
 mod root;
 mod scan_progress;

@@ -1,24 +1,20 @@
 //! What surrounds a part in its tests: a small space, memory, and a driver that records what it is asked for.
 
-use std::collections::BTreeMap;
-
 use strewn_alloc::GroupIndex;
-use strewn_base::{Direction, Rng};
+use strewn_base::Rng;
 use strewn_raid::{SpindleIndex, VraidConfig, VraidLayout};
 
 use crate::counters::Counters;
-use crate::driver::{Acknowledge, Driver, Durability, OperationId, Refusal, SpindleCommand};
 use crate::failure::Rebuild;
 use crate::format::Format;
-use crate::log::{LogLedger, LogRecord, LogSize, Logged};
-use crate::processor::{ProcessorCosts, ProcessorWork};
+use crate::log::LogSize;
+use crate::processor::ProcessorCosts;
+use crate::recorder::Recorder;
 use crate::requests::Requests;
-use crate::root::Root;
 
 use super::context::{Context, Next};
 use super::memory::Memory;
 use super::space::Space;
-use super::tag::TagFields;
 use super::{DiskGroupConfig, InPlaceConfig, LunConfig, LunLayout, Raid0Layout, Raid5Layout};
 
 pub(super) const GROUP: GroupIndex = GroupIndex(0);
@@ -67,69 +63,14 @@ impl InPlaceConfig {
     }
 }
 
-/// A driver that records what it is asked for.
-pub(super) struct Recorder {
-    pub(super) commands: Vec<SpindleCommand<()>>,
-    /// How often each sector of a spindle has been written.
-    pub(super) writes: BTreeMap<(SpindleIndex, u64), u32>,
-    pub(super) acknowledged: Vec<u32>,
-    pub(super) refused: Vec<u32>,
-    pub(super) commits: u32,
-    pub(super) log: LogLedger,
-    /// Whether one half of the log is being freed.
-    pub(super) log_is_draining: bool,
-}
-
-impl Durability for Recorder {
-    fn commit(&mut self, _root: Root) {
-        self.commits += 1;
-    }
-}
-
-impl Driver<()> for Recorder {
-    fn processor(&mut self, _work: ProcessorWork, _cost_ns: u64) {}
-    fn command(&mut self, command: SpindleCommand<()>) {
-        if command.direction == Direction::Write {
-            let first = command.first_sector;
-            for sector in first..first + u64::from(command.sectors) {
-                *self.writes.entry((command.spindle, sector)).or_default() += 1;
-            }
-        }
-        self.commands.push(command);
-    }
-    fn acknowledge(&mut self, operation: OperationId, _when: Acknowledge, _payload: ()) {
-        self.acknowledged.push(operation.0);
-    }
-    fn refuse(&mut self, operation: OperationId, _why: Refusal) {
-        self.refused.push(operation.0);
-    }
-    fn set_timer(&mut self, _at_ns: u64) {}
-    fn log(&mut self, _operation: OperationId, record: LogRecord, _data: &()) -> Logged {
-        self.log.append(&record)
-    }
-    fn consistency_point_begins(&mut self) {
-        self.log.switch();
-    }
-    fn consistency_point_ends(&mut self) {
-        self.log.release();
-    }
-}
-
-impl Recorder {
-    /// Takes out a command at random.
-    pub(super) fn any_command(&mut self, rng: &mut Rng) -> Option<(TagFields, SpindleCommand<()>)> {
-        let count = self.commands.len() as u64;
-        let command = (count > 0).then(|| self.commands.swap_remove(rng.below(count) as usize))?;
-        Some((TagFields::of(command.tag), command))
-    }
-}
-
 /// All that a part sees besides itself.
 pub(super) struct Surroundings {
     pub(super) space: Space,
     pub(super) memory: Memory<()>,
     pub(super) driver: Recorder,
     pub(super) counters: Counters,
+    /// Whether one half of the log is being freed.
+    pub(super) log_is_draining: bool,
     next: Requests<Next<()>>,
 }
 
@@ -138,16 +79,9 @@ impl Surroundings {
         let space = Space::new(config, false).unwrap();
         Self {
             memory: Memory::new(&space),
-            driver: Recorder {
-                commands: Vec::new(),
-                writes: BTreeMap::new(),
-                acknowledged: Vec::new(),
-                refused: Vec::new(),
-                commits: 0,
-                log: LogLedger::new(LOG),
-                log_is_draining: false,
-            },
+            driver: Recorder::new(LOG),
             counters: Counters::default(),
+            log_is_draining: false,
             next: Requests::new(),
             space,
         }

@@ -34,43 +34,31 @@ struct Crate<'a> {
     names: BTreeMap<Module<'a>, &'a str>,
 }
 
-/// What is below a part that works on space and memory.
-const BELOW: &[&str] = &["context", "memory", "space", "tag"];
+/// A controller's modules that its parts share, and what each of them may import of the others.
+const SHARED: [(&str, &[&str]); 4] = [
+    ("tag", &[]),
+    ("space", &[]),
+    ("memory", &["space", "tag"]),
+    ("context", &["memory", "space", "tag"]),
+];
 
-/// The parts of a controller, and what each may import of the others: the rest is not its business.
+/// A controller and its parts, which may import what they share, and never each other.
 struct Controller {
     package: &'static str,
     folder: &'static str,
-    parts: &'static [(&'static str, &'static [&'static str])],
+    parts: &'static [&'static str],
 }
 
 const CONTROLLERS: [Controller; 2] = [
     Controller {
         package: "strewn-array",
         folder: "write_anywhere",
-        parts: &[
-            ("tag", &[]),
-            ("space", &[]),
-            ("memory", &["space", "tag"]),
-            ("context", &["memory", "space", "tag"]),
-            ("host", BELOW),
-            ("consistency_point", BELOW),
-            ("redundancy", BELOW),
-            ("background", BELOW),
-        ],
+        parts: &["host", "consistency_point", "redundancy", "background"],
     },
     Controller {
         package: "strewn-array",
         folder: "in_place",
-        parts: &[
-            ("tag", &[]),
-            ("space", &[]),
-            ("memory", &["space", "tag"]),
-            ("context", &["memory", "space", "tag"]),
-            ("host", BELOW),
-            ("destage", BELOW),
-            ("redundancy", BELOW),
-        ],
+        parts: &["host", "destage", "redundancy"],
     },
 ];
 
@@ -111,7 +99,9 @@ pub fn check_layers(repository: &Repository, workspace: &Workspace) -> Vec<Findi
         let package = workspace.packages.iter().position(|package| *package.name == *name);
         let package = package.unwrap_or_else(|| panic!("there is no package {name}"));
         let levels = Crate::of(&files(package, repository, workspace)).levels();
-        for (part, below) in parts {
+        let shared = SHARED.map(|(module, _)| module);
+        let parts = parts.iter().map(|part| (*part, shared.as_slice()));
+        for (part, below) in SHARED.into_iter().chain(parts) {
             let Some(edges) = levels.get([folder].as_slice()).and_then(|of| of.get(part)) else {
                 panic!("{name} has no module {folder}::{part} that imports or is imported")
             };

@@ -33,7 +33,9 @@ impl Harness {
                 assert!(!self.writing.contains(&slot), "{context}: reads what it has written");
             }
         }
-        let Some((tag, _)) = self.surroundings.driver.any_command(rng) else { return false };
+        let Some((tag, _)) = self.surroundings.driver.any_command(rng, TagFields::of) else {
+            return false;
+        };
         let outcome = Some((&(), &BlockSet::EMPTY));
         let cx = &mut self.surroundings.context();
         if self.destaging.on_command_done(tag, outcome, cx) {

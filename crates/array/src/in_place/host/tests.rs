@@ -11,7 +11,7 @@ use crate::lun_id::LunId;
 use super::super::context::Next;
 use super::super::fixture::{GROUP, Surroundings, any_config};
 use super::super::space::blocks::BlockSet;
-use super::super::tag::Kind;
+use super::super::tag::{Kind, TagFields};
 use super::{Host, range_of};
 
 /// An array of which only the host's part works. Its destages are done at once.
@@ -39,7 +39,9 @@ impl Harness {
     }
 
     fn end_command(&mut self, rng: &mut Rng) -> bool {
-        let Some((tag, _)) = self.surroundings.driver.any_command(rng) else { return false };
+        let Some((tag, _)) = self.surroundings.driver.any_command(rng, TagFields::of) else {
+            return false;
+        };
         let cx = &mut self.surroundings.context();
         match tag.kind {
             Kind::HostRead => self.host.on_read_done(tag, &(), &BlockSet::EMPTY, cx),
@@ -75,8 +77,8 @@ impl Harness {
             cache.begin_destage(run.clone());
             cache.end_destage(run);
         }
-        if cache.is_empty() && self.surroundings.driver.log_is_draining {
-            self.surroundings.driver.log_is_draining = false;
+        if cache.is_empty() && self.surroundings.log_is_draining {
+            self.surroundings.log_is_draining = false;
             self.surroundings.driver.log.release();
         }
         self.host.admit_waiting(&mut self.surroundings.context());
@@ -97,7 +99,7 @@ impl Harness {
             }
             Next::AdmitWaiting => host.admit_waiting(&mut surroundings.context()),
             Next::OpenLogDrain => {
-                surroundings.driver.log_is_draining = true;
+                surroundings.log_is_draining = true;
                 surroundings.driver.log.switch();
             }
             Next::Destage | Next::FinishLogDrain => {}

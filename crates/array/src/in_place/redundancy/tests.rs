@@ -49,7 +49,9 @@ impl Harness {
 
     /// A command ends, if there is one. It is of a spindle that works.
     fn end_command(&mut self, rng: &mut Rng, context: &str) -> bool {
-        let Some((tag, command)) = self.surroundings.driver.any_command(rng) else { return false };
+        let Some((tag, command)) = self.surroundings.driver.any_command(rng, TagFields::of) else {
+            return false;
+        };
         let losses = self.surroundings.space.groups[GROUP].losses.as_ref().unwrap();
         let lost = losses.lost.iter().find(|lost| lost.spindle == command.spindle);
         assert!(lost.is_none_or(|lost| lost.is_replaced), "{context}: to a failed spindle");

@@ -13,6 +13,8 @@ use std::ops::Range;
 use strewn_base::state::SavedValue;
 use strewn_raid::{Member, MemberSet, SpareSegments, SpindleIndex, StripeUnit, StripedLayout};
 
+use crate::read_locks::ReadLocks;
+
 use super::layout::LunLayout;
 use super::segments::Segments;
 
@@ -32,7 +34,7 @@ pub(crate) struct Losses {
     /// Segments being rebuilt: their stripes are locked.
     under_way: Vec<Rebuilding>,
     /// The stripes that recoveries are reading, each as often as it is read.
-    read_stripes: Vec<u64>,
+    read_stripes: ReadLocks,
 }
 
 /// A spindle that failed, and where its segments are now.
@@ -68,7 +70,7 @@ impl Losses {
             spares,
             set_aside: BTreeSet::new(),
             under_way: Vec::new(),
-            read_stripes: Vec::new(),
+            read_stripes: ReadLocks::default(),
         }
     }
 
@@ -100,7 +102,7 @@ impl Losses {
     /// Whether a destage must leave out `stripe`: it is being read to compute lost chunks, or has data set aside.
     pub(crate) fn is_kept(&self, stripe: u64) -> bool {
         self.end_of_rebuilding(stripe).is_some()
-            || self.read_stripes.contains(&stripe)
+            || self.read_stripes.is_locked(stripe)
             || self.set_aside.contains(&stripe)
     }
 
@@ -112,13 +114,11 @@ impl Losses {
 
     /// No destage may begin in `stripe` until it is unlocked as often as it was locked.
     pub(crate) fn lock_for_reading(&mut self, stripe: u64) {
-        self.read_stripes.push(stripe);
+        self.read_stripes.lock(stripe);
     }
 
     pub(crate) fn unlock(&mut self, stripe: u64) {
-        let position = self.read_stripes.iter().position(|locked| *locked == stripe);
-        let position = position.unwrap_or_else(|| unreachable!("stripe {stripe} is not locked"));
-        self.read_stripes.swap_remove(position);
+        self.read_stripes.unlock(stripe);
     }
 
     fn is_under_way(&self, spindle: SpindleIndex, segment: u64) -> bool {

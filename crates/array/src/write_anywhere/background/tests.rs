@@ -4,13 +4,15 @@ use strewn_base::Rng;
 
 use super::super::context::Next;
 use super::super::fixture::{Surroundings, config};
-use super::super::tag::Owner;
+use super::super::tag::{Owner, TagFields};
 use super::map_scan::BackgroundScan;
 use super::relocation::{ReallocationScan, RelocationConfig};
 use super::{Background, BackgroundWork};
 
 fn complete_one(background: &mut Background, around: &mut Surroundings, rng: &mut Rng) -> bool {
-    let Some((fields, command)) = around.driver.any_command(rng) else { return false };
+    let Some((fields, command)) = around.driver.any_command(rng, TagFields::unpack) else {
+        return false;
+    };
     match fields.owner {
         Owner::Relocation => {
             background.on_relocation_read(fields, Some(&()), &mut around.context());

@@ -8,7 +8,7 @@ use strewn_raid::Vbn;
 
 use super::super::context::{Next, Requested};
 use super::super::fixture::{LUN_BLOCKS, Surroundings, config};
-use super::super::tag::Owner;
+use super::super::tag::{Owner, TagFields};
 use super::ConsistencyPoints;
 
 const NOTHING: fn(&super::Space) -> Requested =
@@ -21,7 +21,8 @@ fn complete_one(
     around: &mut Surroundings,
     rng: &mut Rng,
 ) -> bool {
-    let (fields, command) = around.driver.any_command(rng).expect("it waits for a command");
+    let (fields, command) =
+        around.driver.any_command(rng, TagFields::unpack).expect("it waits for a command");
     let cx = &mut around.context();
     match fields.owner {
         Owner::ConsistencyPointRead => points.on_metadata_read(fields, Some(&()), cx),
@@ -98,8 +99,10 @@ fn each_dirty_block_moves_once_and_what_it_leaves_becomes_free() {
             assert_eq!(counts.total - counts.free, at.len() as u64 + 2 + delayed, "{context}");
             for (_, vbn) in after.iter().filter(|(key, vbn)| before.get(key) != Some(vbn)) {
                 let place = around.space.run_at(*vbn);
-                let writes = around.driver.writes.get(&(place.spindle.0, place.dbn));
-                assert_eq!(writes, Some(&1), "{context}: writes of the block at {vbn:?}");
+                for sector in (place.dbn * 8)..(place.dbn * 8 + 8) {
+                    let writes = around.driver.writes.get(&(place.spindle, sector));
+                    assert_eq!(writes, Some(&1), "{context}: writes of the block at {vbn:?}");
+                }
             }
             around.memory.assert_invariants();
             assert!(around.driver.commands.is_empty(), "{context}: commands are left");

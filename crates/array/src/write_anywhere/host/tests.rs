@@ -7,6 +7,7 @@ use strewn_base::{Direction, Rng};
 
 use super::super::context::{LogAttempt, Next};
 use super::super::fixture::{LUN_BLOCKS, Surroundings, config};
+use super::super::tag::TagFields;
 use super::Host;
 use crate::driver::{Acknowledge, Driver, HostOperation, OperationId, Refusal};
 use crate::lun_id::LunId;
@@ -99,7 +100,10 @@ fn each_operation_is_answered_once_and_no_write_overtakes_another_in_the_log() {
                     host.log_waiting(Acknowledge::Now, LogAttempt::First, cx);
                 }
                 _ => {
-                    let Some((fields, _)) = around.driver.any_command(&mut rng) else { continue };
+                    let Some((fields, _)) = around.driver.any_command(&mut rng, TagFields::unpack)
+                    else {
+                        continue;
+                    };
                     host.on_command_done(fields, &(), &mut around.context());
                 }
             }

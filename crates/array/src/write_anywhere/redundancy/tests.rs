@@ -90,7 +90,9 @@ fn each_read_is_recovered_once_and_never_while_its_rows_are_written() {
                     redundancy.resume(GROUP, &mut around.context());
                 }
                 _ => {
-                    let Some((fields, command)) = around.driver.any_command(&mut rng) else {
+                    let Some((fields, command)) =
+                        around.driver.any_command(&mut rng, TagFields::unpack)
+                    else {
                         continue;
                     };
                     let row = command.first_sector / 8 / ROW_STRIPES;

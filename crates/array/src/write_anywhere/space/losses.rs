@@ -17,6 +17,8 @@ use strewn_base::ROW_STRIPES;
 use strewn_base::state::SavedValue;
 use strewn_raid::{SpindleIndex, SpindleSet};
 
+use crate::read_locks::ReadLocks;
+
 use super::config::WriteAnywhereConfig;
 use super::{Run, Space};
 
@@ -37,8 +39,8 @@ pub(crate) struct GroupLosses {
     written_rows: Vec<u64>,
     /// The row that the next tetris waits for.
     wanted_row: Option<u64>,
-    /// The rows that recoveries and the steps of a rebuild read, each as often as it is read.
-    read_rows: Vec<u64>,
+    /// The rows that recoveries and the steps of a rebuild read.
+    read_rows: ReadLocks,
 }
 
 /// A spindle with missing blocks.
@@ -125,15 +127,11 @@ impl GroupLosses {
 
     /// No tetris may write the rows of `run` until they are unlocked as often as they were locked.
     pub(crate) fn lock_for_reading(&mut self, run: Run) {
-        self.read_rows.extend(rows_of(run));
+        rows_of(run).for_each(|row| self.read_rows.lock(row));
     }
 
     pub(crate) fn unlock(&mut self, run: Run) {
-        for row in rows_of(run) {
-            let position = self.read_rows.iter().position(|locked| *locked == row);
-            let position = position.unwrap_or_else(|| unreachable!("row {row} is not locked"));
-            self.read_rows.swap_remove(position);
-        }
+        rows_of(run).for_each(|row| self.read_rows.unlock(row));
     }
 }
 
@@ -220,7 +218,7 @@ impl Space {
     pub(crate) fn may_write(&mut self, tetris: &Tetris<u32>) -> bool {
         let Some(losses) = self.losses_of_mut(tetris.group) else { return true };
         let row = tetris.first_stripe / ROW_STRIPES;
-        let may = !losses.read_rows.contains(&row);
+        let may = !losses.read_rows.is_locked(row);
         losses.wanted_row = (!may).then_some(row);
         if may {
             losses.written_rows.push(row);
@@ -240,7 +238,7 @@ impl Space {
     /// Whether the row of `group` that a tetris waits for is no longer read.
     pub(crate) fn is_wanted_row_free(&self, group: GroupIndex) -> bool {
         self.losses_of(group).is_some_and(|losses| {
-            losses.wanted_row.is_some_and(|row| !losses.read_rows.contains(&row))
+            losses.wanted_row.is_some_and(|row| !losses.read_rows.is_locked(row))
         })
     }
 }
