@@ -161,6 +161,7 @@ pub use processor::{ProcessorCosts, ProcessorWork, WriteBackCosts};
 pub use read_ahead::{MOST_STREAMS, stream_matches};
 pub use root::{CATALOG_BLOCKS, Root};
 pub use scan_progress::ScanProgress;
+pub use slots::Slots;
 pub use snapshot::{SnapshotMeasures, SnapshotRefusal, VolumeMeasures};
 pub use strewn_base::Direction;
 pub use strewn_volume::{SnapshotId, VolumeId};

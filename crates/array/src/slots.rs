@@ -8,7 +8,7 @@ use strewn_base::state::{SavedValue, StateError, StateReader, StateWriter};
 ///
 /// As in the crate `slab`, whose free slots cannot be saved: an array that is restored must give out the same numbers.
 #[derive(Debug, Clone)]
-pub(crate) struct Slots<T> {
+pub struct Slots<T> {
     slots: Vec<Slot<T>>,
     used: usize,
     /// The next slot to use; that after the last if none is free.
@@ -29,21 +29,27 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    pub(crate) const fn new() -> Self {
+    /// Slots without elements.
+    #[must_use]
+    pub const fn new() -> Self {
         Self { slots: Vec::new(), used: 0, next: 0 }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// Elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.used
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there is no element.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
         self.used == 0
     }
 
     /// Puts an element into a free slot. Returns its number.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, element: T) -> usize {
+    pub fn insert(&mut self, element: T) -> usize {
         let slot = self.next;
         self.used += 1;
         if slot == self.slots.len() {
@@ -59,8 +65,10 @@ impl<T> Slots<T> {
         slot
     }
 
+    /// The element in a slot, if there is one.
     #[inline(always)]
-    pub(crate) fn get(&self, slot: usize) -> Option<&T> {
+    #[must_use]
+    pub fn get(&self, slot: usize) -> Option<&T> {
         match self.slots.get(slot) {
             Some(Slot::Used(element)) => Some(element),
             _ => None,
@@ -72,7 +80,7 @@ impl<T> Slots<T> {
     /// # Panics
     /// If there is none.
     #[inline(always)]
-    pub(crate) fn remove(&mut self, slot: usize) -> T {
+    pub fn remove(&mut self, slot: usize) -> T {
         if let Some(place) = self.slots.get_mut(slot)
             && let Slot::Used(_) = place
         {

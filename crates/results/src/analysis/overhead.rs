@@ -35,6 +35,11 @@ pub enum CapacityRule {
         /// The file system's own reserve, percent of the data spindles.
         reserve_percent: f64,
     },
+    /// A part of the data spindles.
+    Pool {
+        /// What blocks can have of them, percent.
+        usable_percent: f64,
+    },
     /// Blocks in place, on these disk groups.
     InPlace(Vec<DiskGroupCapacity>),
 }
@@ -141,6 +146,10 @@ impl OverheadArray {
                 f64::from(self.data_spindles)
                     * *right_sized_bytes as f64
                     * (1.0 - reserve_percent / 100.0)
+            }
+            CapacityRule::Pool { usable_percent } => {
+                let data = f64::from(self.data_spindles);
+                data * self.capacity_per_spindle_bytes as f64 * usable_percent / 100.0
             }
             CapacityRule::InPlace(groups) => {
                 let mut sum = 0.0;

@@ -56,9 +56,19 @@ pub enum BuildError {
     /// The network cannot be built.
     #[error("its network: {0}")]
     Network(#[from] strewn_transport::NetworkError),
+    /// A kind of arrays refuses what it is to be built of.
+    #[error(transparent)]
+    Kind(Box<dyn std::error::Error + Send + Sync>),
     /// The file is larger than the block map can address.
     #[error("a file of {0} bytes: a write-anywhere array maps at most 16 TiB of 4 KiB blocks")]
     FileTooLarge(u64),
+}
+
+impl BuildError {
+    /// The error of a kind of arrays.
+    pub fn of_kind(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Kind(Box::new(error))
+    }
 }
 
 /// Returns the LUNs of an array in the order of their ids.

@@ -7,7 +7,7 @@ use std::sync::{PoisonError, RwLock};
 
 use crate::array::Array;
 use crate::fields::{Fields, Table, faults_of, is_key, keys_of, table};
-use crate::kinds::{InPlace, Kind, WriteAnywhere};
+use crate::kinds::{InPlace, Kind, WriteAnywhere, Zfs};
 
 /// Makes one of a kind, without any settings.
 type New = fn() -> ArrayLayout;
@@ -18,6 +18,8 @@ const KINDS: &[New] = &[
     ArrayLayout::new::<WriteAnywhere>,
     // At its old address: VRAID-5 over redundancy sets, RAID-5 or RAID-0.
     ArrayLayout::new::<InPlace>,
+    // At a new address: metaslabs of a pool's vdevs, a stripe for each block in RAID-Z.
+    ArrayLayout::new::<Zfs>,
 ];
 
 /// Those that the program adds.

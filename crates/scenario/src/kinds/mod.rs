@@ -8,6 +8,7 @@ mod layout;
 mod scaled_run;
 mod set_up;
 pub mod write_anywhere;
+pub mod zfs;
 
 use std::any::Any;
 
@@ -34,6 +35,7 @@ pub use layout::{ArrayLayout, add};
 pub use scaled_run::{MATTERS, ScaledRun, percent_words};
 pub use set_up::{SetUp, simulate};
 pub use write_anywhere::WriteAnywhere;
+pub use zfs::Zfs;
 
 /// Most parity groups of an aggregate, and disk groups of an in-place array, the first included.
 pub const MOST_GROUPS: usize = FirstSpindles::MOST;

@@ -1,0 +1,40 @@
+//! ZFS pools, built.
+
+use strewn_alloc::MapPicture;
+use strewn_results::ArrayMap;
+use strewn_zfs::{VolumeConfig, ZfsArray, ZfsConfig};
+
+use super::Zfs;
+use crate::array::Array;
+use crate::build::{self, BuildError, Mapped};
+use crate::scenario::Scenario;
+
+/// Builds one array of a scenario.
+pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<ZfsArray, BuildError> {
+    let drive_bytes = build::capacity_bytes(array) / u64::from(scenario.spindle_stretch);
+    let volumes = build::luns(array).into_iter().map(|lun| VolumeConfig {
+        bytes: lun.bytes,
+        filled_bytes: scenario.file_bytes_of(array, lun),
+        block_bytes: zfs.volblocksize_bytes as u32,
+        stored_bytes: zfs.stored_bytes() as u32,
+    });
+    let config = ZfsConfig {
+        version: zfs.version,
+        vdevs: vec![zfs.vdev(drive_bytes); zfs.vdevs.into()],
+        volumes: volumes.collect(),
+        arc_bytes: zfs.arc_bytes,
+        dirty_limit_bytes: zfs.dirty_limit_bytes,
+        txg_interval_ns: zfs.txg_interval_ns,
+        throttle_slots: (zfs.throttle_slots > 0).then_some(zfs.throttle_slots as u32),
+        prefetch_bytes: zfs.prefetch_bytes,
+        seed: scenario.seed,
+        processor: build::processor_costs(&array.processor),
+    };
+    strewn_zfs::array(config).map_err(BuildError::of_kind)
+}
+
+impl Mapped for ZfsArray {
+    fn picture(&self, map: &ArrayMap, files: &[u64]) -> MapPicture {
+        self.map_picture(map.columns, map.blocks_per_spindle, files)
+    }
+}

@@ -1,0 +1,412 @@
+//! ZFS pools: top-level vdevs that blocks of volumes are spread over, and transaction groups.
+
+mod built;
+mod room;
+mod scaling;
+
+use std::any::Any;
+
+use strewn_results::{CapacityRule, LayoutKind, ParityGroup};
+use strewn_sim::Simulated;
+use strewn_zfs::{Redundancy, Vdev, Version, ZfsArray};
+
+use crate::array::Array;
+use crate::build::{Mapped, SetUpError};
+use crate::fields::{
+    Around, Fields, Multiple, Scales, Section, Table, Text, Words, choice, percent, size, spindles,
+    time, whole,
+};
+use crate::kinds::{self, Kind, KindSpindles, Part, ScaledRun, SetUp};
+use crate::lun::Lun;
+use crate::quantity::Bytes;
+use crate::scenario::Scenario;
+use crate::volume::Volume;
+
+/// A ZFS pool with a volume for each LUN.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Zfs {
+    /// The version of OpenZFS.
+    pub version: Version,
+    /// What protects the blocks of each top-level vdev.
+    pub redundancy: Protection,
+    /// Drives of a top-level vdev.
+    pub drives: u16,
+    /// Top-level vdevs.
+    pub vdevs: u16,
+    /// Binary logarithm of the bytes in a sector.
+    pub ashift: u64,
+    /// Bytes of a volume's block.
+    pub volblocksize_bytes: u64,
+    /// What is left of a block after compression, in percent.
+    pub compressed_percent: f64,
+    /// Memory for the ARC, in bytes.
+    pub arc_bytes: u64,
+    /// Dirty data at which writes stop, in bytes.
+    pub dirty_limit_bytes: u64,
+    /// The longest time that a transaction group stays open, in nanoseconds.
+    pub txg_interval_ns: u64,
+    /// Writes of a top-level vdev under way with the allocation throttle; 0 without it.
+    pub throttle_slots: u64,
+    /// The most that a stream of reads is read ahead, in bytes.
+    pub prefetch_bytes: u64,
+}
+
+/// What protects the blocks of a top-level vdev.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Protection {
+    /// Nothing: one drive.
+    None,
+    /// Each block is on all drives.
+    #[default]
+    Mirror,
+    /// RAID-Z with single parity.
+    RaidZ1,
+    /// With double parity.
+    RaidZ2,
+    /// With triple parity.
+    RaidZ3,
+}
+
+impl Words for Protection {
+    const WORDS: &'static [(&'static str, Self)] = &[
+        ("none", Self::None),
+        ("mirror", Self::Mirror),
+        ("raid-z1", Self::RaidZ1),
+        ("raid-z2", Self::RaidZ2),
+        ("raid-z3", Self::RaidZ3),
+    ];
+}
+
+impl Words for Version {
+    const WORDS: &'static [(&'static str, Self)] = &[("2.2", Self::V2_2), ("2.3", Self::V2_3)];
+}
+
+/// Drives that a mirror may have.
+const MIRROR_DRIVES: (u16, u16) = (2, 4);
+
+/// Most drives of a RAID-Z vdev (`VDEV_RAIDZ_MAXCOLS`, less what a `u8` cannot count).
+const MOST_DRIVES: u16 = 255;
+
+/// Most drives of a pool here.
+const MOST_DRIVES_IN_ALL: u32 = 1_024;
+
+impl Protection {
+    fn parity(self) -> u16 {
+        match self {
+            Self::None | Self::Mirror => 0,
+            Self::RaidZ1 => 1,
+            Self::RaidZ2 => 2,
+            Self::RaidZ3 => 3,
+        }
+    }
+
+    /// The drives that a vdev may have, and what it is called.
+    fn rule(self) -> (u16, u16, &'static str) {
+        match self {
+            Self::None => (1, 1, "a vdev without redundancy"),
+            Self::Mirror => (MIRROR_DRIVES.0, MIRROR_DRIVES.1, "a mirror"),
+            Self::RaidZ1 => (2, MOST_DRIVES, "a RAID-Z1 vdev"),
+            Self::RaidZ2 => (3, MOST_DRIVES, "a RAID-Z2 vdev"),
+            Self::RaidZ3 => (4, MOST_DRIVES, "a RAID-Z3 vdev"),
+        }
+    }
+}
+
+impl Zfs {
+    /// A top-level vdev of it, of drives with so many bytes.
+    #[must_use]
+    pub fn vdev(&self, drive_bytes: u64) -> Vdev {
+        let drives = self.drives as u8;
+        let redundancy = match self.redundancy {
+            Protection::None | Protection::Mirror => Redundancy::Mirror { drives },
+            raid_z => Redundancy::RaidZ { drives, parity: raid_z.parity() as u8 },
+        };
+        Vdev { redundancy, ashift: self.ashift as u8, drive_bytes }
+    }
+
+    /// Bytes that a volume's block takes after compression: whole sectors of 512 bytes.
+    #[must_use]
+    pub fn stored_bytes(&self) -> u64 {
+        let bytes =
+            (self.volblocksize_bytes as f64 * self.compressed_percent / 100.0).ceil() as u64;
+        bytes.next_multiple_of(1 << self.ashift).clamp(512, self.volblocksize_bytes.max(512))
+    }
+}
+
+impl Table for Zfs {
+    fn fields(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            choice::<Version>("version", "The version of OpenZFS: FRAG's table differs.")
+                .default("\"2.3\"", "the one that the model is held against"),
+            &mut self.version,
+        );
+        f.value(
+            choice::<Protection>(
+                "redundancy",
+                "What protects the blocks of each top-level vdev: none, one drive; mirror, the same on all its drives; or \
+                 raid-z1, raid-z2, raid-z3, a stripe for each block with so many sectors of parity in a row.",
+            )
+            .required("\"raid-z2\"")
+            .page(3, "Redundancy"),
+            &mut self.redundancy,
+        );
+        f.value(
+            spindles(
+                "drives",
+                "Drives of a top-level vdev, parity included: 2 to 4 in a mirror, at least one more than its parity in \
+                 RAID-Z.",
+            )
+            .required("6")
+            .page(4, "Drives of a vdev"),
+            &mut self.drives,
+        );
+        f.value(
+            spindles("vdevs", "Top-level vdevs, all alike.").chosen("1").page(5, "Vdevs"),
+            &mut self.vdevs,
+        );
+        f.value(
+            whole("ashift", "Binary logarithm of the bytes in a sector: 12 for 4 KiB.")
+                .within(9..=16)
+                .default("12", "drives of today have sectors of 4 KiB"),
+            &mut self.ashift,
+        );
+        f.value(
+            size("volblocksize", "Bytes of a volume's block, a power of two.")
+                .sized(512..=1 << 20, Multiple::Byte)
+                .default("\"16 KiB\"", "OpenZFS 2.2 and later")
+                .page(6, "volblocksize"),
+            &mut self.volblocksize_bytes,
+        );
+        f.value(
+            percent(
+                "compressed_percent",
+                "What compression leaves of a block of data. Rounded up to whole sectors.",
+            )
+            .chosen("100.0"),
+            &mut self.compressed_percent,
+        );
+        f.value(
+            size("arc", "Memory for the ARC, which holds data, indirect blocks and dirty blocks.")
+                .positive()
+                .chosen("\"16 GiB\"")
+                .scales(Scales::Whole, "ARC of {}")
+                .page(7, "ARC"),
+            &mut self.arc_bytes,
+        );
+        f.value(
+            size(
+                "dirty_limit",
+                "Dirty data at which writes stop (zfs_dirty_data_max). A transaction group is written when a fifth of it \
+                 is dirty; above 60 %, writes are delayed.",
+            )
+            .positive()
+            .default("\"4 GiB\"", "a tenth of memory, at most 4 GiB")
+            .scales(Scales::Root, "dirty limit of {}"),
+            &mut self.dirty_limit_bytes,
+        );
+        f.value(
+            time("txg_interval", "The longest time that a transaction group stays open.")
+                .positive()
+                .default("\"5 s\"", "zfs_txg_timeout")
+                .scales(Scales::Root, "transaction groups of {}"),
+            &mut self.txg_interval_ns,
+        );
+        f.value(
+            whole(
+                "throttle_slots",
+                "Writes of a top-level vdev that the allocation throttle lets be under way. Blocks are placed in the \
+                 order of their numbers, in runs of random length up to this; 0 without the throttle, in the order in \
+                 which hosts wrote them.",
+            )
+            .at_most(1_000)
+            .default("32", "zfs_vdev_def_queue_depth"),
+            &mut self.throttle_slots,
+        );
+        f.value(
+            size(
+                "prefetch",
+                "The most that a stream of reads is read ahead of its host; 0 B for none.",
+            )
+            .default("\"64 MiB\"", "zfetch_max_distance")
+            .scales(Scales::Root, "read-ahead of {}"),
+            &mut self.prefetch_bytes,
+        );
+    }
+
+    fn check(&self, s: &Section<'_>, _: &Around) {
+        if s.are_right(&["redundancy", "drives"]) {
+            let (least, most, what) = self.redundancy.rule();
+            if !(least..=most).contains(&self.drives) {
+                let range =
+                    if least == most { "one".to_owned() } else { format!("{least} to {most}") };
+                s.problem(
+                    "drives",
+                    format!("{} drives are not {what}", self.drives),
+                    format!("{what} has {range} drives here; `zpool create` refuses fewer than {least} too"),
+                );
+            }
+        }
+        let drives = u32::from(self.drives) * u32::from(self.vdevs);
+        if s.are_right(&["drives", "vdevs"]) && drives > MOST_DRIVES_IN_ALL {
+            s.problem(
+                "vdevs",
+                format!("{drives} drives are too many"),
+                format!("a pool has at most {MOST_DRIVES_IN_ALL} here: give fewer vdevs"),
+            );
+        }
+        if s.is_right("volblocksize") && !self.volblocksize_bytes.is_power_of_two() {
+            s.problem(
+                "volblocksize",
+                format!("{} is no power of two", Bytes(self.volblocksize_bytes)),
+                format!(
+                    "`zfs create` takes powers of two: give {}",
+                    Bytes(self.volblocksize_bytes.next_power_of_two())
+                ),
+            );
+        } else if s.are_right(&["volblocksize", "ashift"])
+            && self.volblocksize_bytes < 1 << self.ashift
+        {
+            let sector = Bytes(1 << self.ashift);
+            s.problem(
+                "volblocksize",
+                format!("a block of {} is smaller than a sector of {sector}", Bytes(self.volblocksize_bytes)),
+                format!("the real system pads each to a sector, which wastes the rest: give at least {sector}, or a smaller ashift"),
+            );
+        }
+        if s.are_right(&["arc", "dirty_limit"]) && self.arc_bytes < self.dirty_limit_bytes {
+            s.problem(
+                "arc",
+                format!(
+                    "{} hold less than dirty_limit, {}",
+                    Bytes(self.arc_bytes),
+                    Bytes(self.dirty_limit_bytes)
+                ),
+                "dirty blocks are in the ARC: give more, or a lower dirty_limit".to_owned(),
+            );
+        }
+    }
+}
+
+impl Kind for Zfs {
+    fn table(&self) -> (&'static str, &'static str) {
+        ("zfs", "A ZFS pool, with a volume for each LUN.")
+    }
+
+    fn layout(&self) -> LayoutKind {
+        LayoutKind::of("zfs")
+    }
+
+    fn noun(&self) -> String {
+        "a ZFS".to_owned()
+    }
+
+    fn refusal(&self, part: Part) -> Option<(&'static str, &'static str)> {
+        match part {
+            Part::Volumes | Part::VolumeOfLun => {
+                Some(("each LUN of a ZFS pool is a volume of its own", "leave it out"))
+            }
+            Part::LaidOut => Some((
+                "a ZFS pool is filled with the whole file before the run",
+                "leave the key out",
+            )),
+            Part::DiskGroups => {
+                Some(("a ZFS pool has no disk groups: LUNs lie on all vdevs", "leave the key out"))
+            }
+            Part::Pair => {
+                Some(("a ZFS pool is simulated behind one controller", "leave the table out"))
+            }
+            Part::Blades => {
+                Some(("a blade is an array that updates in place", "give [array.in_place]"))
+            }
+            Part::ConsistencyPoints => None,
+        }
+    }
+
+    fn spindle_words(&self) -> String {
+        let what = match self.redundancy {
+            Protection::None => "drives without redundancy".to_owned(),
+            Protection::Mirror => format!("mirrors of {}", self.drives),
+            raid_z => format!("RAID-Z{} vdevs of {}", raid_z.parity(), self.drives),
+        };
+        format!(" in {} {what}", self.vdevs)
+    }
+
+    fn spindles_by_purpose(&self) -> KindSpindles {
+        let (drives, vdevs) = (u32::from(self.drives), u32::from(self.vdevs));
+        let data = match self.redundancy {
+            Protection::None | Protection::Mirror => 1,
+            raid_z => drives.saturating_sub(raid_z.parity().into()),
+        };
+        KindSpindles { data: data * vdevs, parity: drives.saturating_sub(data) * vdevs, spares: 0 }
+    }
+
+    fn check_drive(&self, section: &Section<'_>, drive_bytes: u64) {
+        if section.are_right(&["redundancy", "drives", "ashift"]) {
+            self.check_metaslabs(section, drive_bytes);
+        }
+    }
+
+    fn check_room(&self, section: &Section<'_>, luns: &[Lun], _: &[Volume], drive_bytes: u64) {
+        let luns: Vec<&Lun> = luns.iter().collect();
+        kinds::check_size(
+            section,
+            &luns,
+            self.usable(drive_bytes),
+            "the pool",
+            "a larger pool: it",
+        );
+    }
+
+    fn warnings(&self, array: &Array, _: &dyn Fn(&Lun) -> u64) -> Vec<String> {
+        self.padding_warning(array).into_iter().collect()
+    }
+
+    fn without_protection_level(&self) -> Option<String> {
+        Some(match self.redundancy {
+            Protection::None => "no redundancy".to_owned(),
+            Protection::Mirror => "mirrors".to_owned(),
+            raid_z => format!("RAID-Z{}", raid_z.parity()),
+        })
+    }
+
+    fn simulate(&self, set_up: SetUp<'_>) -> Result<Box<dyn Simulated>, SetUpError> {
+        kinds::simulate::<strewn_zfs::Loop>(set_up, |scenario, array| {
+            built::array(self, scenario, array)
+        })
+    }
+
+    fn memory_bytes(&self, scenario: &Scenario, array: &Array) -> u64 {
+        // Twelve bytes and four bits for each block, free segments of a pool that is aged, and the ARC's entries with
+        // as many ghosts.
+        let blocks = scenario.file_bytes(array) / self.volblocksize_bytes;
+        blocks * 13 + blocks * 24 + self.arc_bytes / self.volblocksize_bytes * 2 * 40
+    }
+
+    fn mapped<'a>(&self, array: &'a dyn Any) -> Option<&'a dyn Mapped> {
+        array.downcast_ref().map(|array: &ZfsArray| array as _)
+    }
+
+    fn groups(&self) -> Vec<ParityGroup> {
+        let KindSpindles { data, parity, .. } = self.spindles_by_purpose();
+        let (data, parity) = (data as u16 / self.vdevs.max(1), parity as u16 / self.vdevs.max(1));
+        let group = |vdev| ParityGroup {
+            first_spindle: vdev * self.drives,
+            data,
+            parity,
+            added_at_seconds: 0.0,
+        };
+        (0..self.vdevs).map(group).collect()
+    }
+
+    fn capacity(&self) -> CapacityRule {
+        room::capacity(self)
+    }
+
+    fn read_ahead_bytes(&self) -> u64 {
+        self.prefetch_bytes
+    }
+
+    fn out_of_proportion(&self, run: &ScaledRun<'_>) -> Vec<String> {
+        scaling::transaction_groups(self, run).into_iter().collect()
+    }
+}

@@ -1,0 +1,44 @@
+//! What an array with a ZFS pool consists of.
+
+use strewn_array::ProcessorCosts;
+
+use crate::fragmentation::Version;
+use crate::vdev::Vdev;
+
+/// A ZFS pool behind a controller.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ZfsConfig {
+    /// The version of OpenZFS that is modelled.
+    pub version: Version,
+    /// Top-level vdevs. Spindles are numbered in their order.
+    pub vdevs: Vec<Vdev>,
+    /// The volumes, one for each LUN.
+    pub volumes: Vec<VolumeConfig>,
+    /// Memory for the ARC, in bytes.
+    pub arc_bytes: u64,
+    /// Dirty data at which writes stop (`zfs_dirty_data_max`), in bytes.
+    pub dirty_limit_bytes: u64,
+    /// The longest time that a transaction group stays open (`zfs_txg_timeout`), in nanoseconds.
+    pub txg_interval_ns: u64,
+    /// Writes of a top-level vdev that the allocation throttle lets be under way; `None` without a throttle.
+    pub throttle_slots: Option<u32>,
+    /// The most that a stream of reads is read ahead of its host (`zfetch_max_distance`), in bytes; 0 for nothing.
+    pub prefetch_bytes: u64,
+    /// Seed of what timing decides in a real pool: the order of allocations under the throttle.
+    pub seed: u64,
+    /// What work costs the processor.
+    pub processor: ProcessorCosts,
+}
+
+/// A volume of a pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VolumeConfig {
+    /// Bytes of the LUN.
+    pub bytes: u64,
+    /// Bytes at its start that are written before the run, in order.
+    pub filled_bytes: u64,
+    /// Bytes of a block (`volblocksize`), a power of two of at least 512.
+    pub block_bytes: u32,
+    /// Bytes of a block after compression.
+    pub stored_bytes: u32,
+}

@@ -1,0 +1,390 @@
+//! Reads and writes of blocks as commands to drives.
+
+use std::collections::HashMap;
+
+use strewn_array::{
+    Counters, Direction, Driver, ProcessorCosts, ProcessorWork, Slots, SpindleCommand, Tag,
+};
+use strewn_base::SECTOR_BYTES;
+use strewn_base::state::SavedValue;
+use strewn_raid::SpindleIndex;
+
+use crate::io_scheduler::{Class, IoScheduler, Request, SchedulerOptions};
+use crate::raid_z::Column;
+use crate::vdev::{LABEL_END_BYTES, LABEL_START_BYTES, Redundancy, Vdev};
+
+/// Marks the requests of parity, which have no data of the block.
+const PARITY: u32 = 1 << 31;
+
+/// Within this distance of its last position, a drive of a mirror is preferred a little
+/// (`zfs_vdev_mirror_rotating_seek_offset`), in sectors.
+const NEAR_SECTORS: u64 = (1 << 20) / SECTOR_BYTES;
+
+/// Equally loaded drives of a mirror take turns of 2 MiB (`vdev_mirror_shift`).
+const MIRROR_TURN_SHIFT: u32 = 21;
+
+/// What a block is read or written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
+pub enum Purpose {
+    /// A host reads it.
+    Read,
+    /// A host overwrites it in part.
+    Edge,
+    /// An indirect block is needed.
+    Metadata,
+    /// A stream of reads will need it.
+    Prefetch,
+    /// A transaction group writes it.
+    Sync,
+}
+
+/// A block that is being read or written.
+#[derive(Debug, Clone, Copy, SavedValue)]
+pub struct BlockIo {
+    /// What its owner knows it by.
+    pub key: u64,
+    /// What for.
+    pub purpose: Purpose,
+    vdev: u16,
+    offset: u64,
+    bytes: u32,
+    /// Requests that are not done.
+    left: u32,
+}
+
+#[derive(Debug, Clone, SavedValue)]
+struct Command {
+    drive: u16,
+    class: Class,
+    owners: Vec<u32>,
+}
+
+/// The drives of a pool and their queues.
+#[derive(Debug, Clone, SavedValue)]
+pub struct Drives {
+    vdevs: Vec<Vdev>,
+    first_drive: Vec<u16>,
+    queues: Vec<IoScheduler>,
+    failed: Vec<bool>,
+    any_failed: bool,
+    blocks: Slots<BlockIo>,
+    /// Blocks that are read ahead, by key.
+    prefetches: HashMap<u64, u32>,
+    commands: Slots<Command>,
+    /// Drives whose queue has changed.
+    touched: Vec<u16>,
+    members: Vec<Request>,
+    unused: Vec<Vec<u32>>,
+    done: Vec<BlockIo>,
+}
+
+impl Drives {
+    /// The drives of these vdevs.
+    pub fn new(vdevs: &[Vdev]) -> Self {
+        let first_drive = vdevs.iter().scan(0, |next, vdev| {
+            let first = *next;
+            *next += u16::from(vdev.drives());
+            Some(first)
+        });
+        let first_drive: Vec<u16> = first_drive.collect();
+        let drives = vdevs.iter().map(|vdev| usize::from(vdev.drives())).sum();
+        Self {
+            vdevs: vdevs.to_vec(),
+            first_drive,
+            queues: vec![IoScheduler::new(SchedulerOptions::default()); drives],
+            failed: vec![false; drives],
+            any_failed: false,
+            blocks: Slots::new(),
+            prefetches: HashMap::new(),
+            commands: Slots::new(),
+            touched: Vec::new(),
+            members: Vec::new(),
+            unused: Vec::new(),
+            done: Vec::new(),
+        }
+    }
+
+    /// Drives in all.
+    pub fn count(&self) -> u16 {
+        self.queues.len() as u16
+    }
+
+    /// The first drive of a vdev.
+    pub fn first_of(&self, vdev: u16) -> u16 {
+        self.first_drive[usize::from(vdev)]
+    }
+
+    /// The vdev of a drive.
+    pub fn vdev_of(&self, drive: u16) -> usize {
+        self.first_drive.partition_point(|first| *first <= drive) - 1
+    }
+
+    /// A drive fails. Returns whether its vdev still has all blocks.
+    pub fn fail(&mut self, drive: u16) -> bool {
+        self.failed[usize::from(drive)] = true;
+        self.any_failed = true;
+        let vdev = self.vdev_of(drive);
+        let first = usize::from(self.first_drive[vdev]);
+        let drives = usize::from(self.vdevs[vdev].drives());
+        let failed = self.failed[first..first + drives].iter().filter(|failed| **failed).count();
+        failed
+            <= match self.vdevs[vdev].redundancy {
+                Redundancy::Mirror { drives } => usize::from(drives) - 1,
+                Redundancy::RaidZ { parity, .. } => usize::from(parity),
+            }
+    }
+
+    /// Reads a block.
+    pub fn read(&mut self, now_ns: u64, key: u64, purpose: Purpose, at: (u16, u64), bytes: u32) {
+        let id =
+            self.blocks.insert(BlockIo { key, purpose, vdev: at.0, offset: at.1, bytes, left: 0 });
+        if purpose == Purpose::Prefetch {
+            self.prefetches.insert(key, id as u32);
+        }
+        self.push_read(now_ns, id as u32);
+    }
+
+    /// Somebody waits for a block that is read ahead, if it is.
+    pub fn hurry(&mut self, now_ns: u64, key: u64) {
+        let Some(id) = self.prefetches.remove(&key) else { return };
+        let vdev = usize::from(self.block(id).vdev);
+        let first = self.first_drive[vdev];
+        for drive in first..first + u16::from(self.vdevs[vdev].drives()) {
+            self.queues[usize::from(drive)].change_class(now_ns, id, Class::SyncRead);
+            self.touched.push(drive);
+        }
+    }
+
+    fn push_read(&mut self, now_ns: u64, id: u32) {
+        let BlockIo { purpose, vdev: vdev_number, offset, bytes, .. } = *self.block(id);
+        let class = if purpose == Purpose::Prefetch { Class::AsyncRead } else { Class::SyncRead };
+        let vdev = self.vdevs[usize::from(vdev_number)];
+        let first_drive = self.first_drive[usize::from(vdev_number)];
+        let Some(raid_z) = vdev.raid_z() else {
+            let first_sector = (LABEL_START_BYTES + offset) / SECTOR_BYTES;
+            let drive = first_drive + self.least_loaded(first_drive, vdev.drives(), offset);
+            let sectors = u64::from(bytes).next_multiple_of(1 << vdev.ashift) / SECTOR_BYTES;
+            self.push(now_ns, drive, id, Direction::Read, class, (first_sector, sectors), false);
+            return;
+        };
+        let columns = raid_z.columns(offset, bytes.into());
+        let shift = vdev.ashift - SECTOR_BYTES.ilog2() as u8;
+        let push = |this: &mut Self, column: Column| {
+            let drive = first_drive + u16::from(column.drive);
+            let first = (LABEL_START_BYTES / SECTOR_BYTES) + (column.first_sector << shift);
+            let sectors = u64::from(column.sectors) << shift;
+            this.push(now_ns, drive, id, Direction::Read, class, (first, sectors), false);
+        };
+        // With a data column lost, parity is read too, and the column computed.
+        let lost = |column: Column| self.failed[usize::from(first_drive + u16::from(column.drive))];
+        if self.any_failed && columns.data().any(lost) {
+            columns.parity().for_each(|column| push(self, column));
+        }
+        columns.data().for_each(|column| push(self, column));
+    }
+
+    /// The drive of a mirror that is to read, from 0 (`vdev_mirror_load`, `vdev_mirror_child_select`).
+    fn least_loaded(&self, first: u16, drives: u8, offset: u64) -> u16 {
+        let sector = (LABEL_START_BYTES + offset) / SECTOR_BYTES;
+        let (mut least, mut among) = (u32::MAX, 0u16);
+        let loads = |drive: u16| {
+            let queue = &self.queues[usize::from(first + drive)];
+            let seek = match queue.last_sector().abs_diff(sector) {
+                0 => 0,
+                distance if distance < NEAR_SECTORS => 2,
+                _ => 5,
+            };
+            if self.failed[usize::from(first + drive)] { u32::MAX } else { queue.active() + seek }
+        };
+        for drive in 0..u16::from(drives) {
+            match loads(drive) {
+                load if load < least => (least, among) = (load, 1),
+                load if load == least => among += 1,
+                _ => {}
+            }
+        }
+        let turn = (offset >> MIRROR_TURN_SHIFT) % u64::from(among.max(1));
+        let mut best = (0..u16::from(drives)).filter(|drive| loads(*drive) == least);
+        best.nth(turn as usize).unwrap_or(0)
+    }
+
+    /// Writes a block.
+    pub fn write(&mut self, now_ns: u64, key: u64, at: (u16, u64), bytes: u32) {
+        let (vdev_number, offset) = at;
+        let purpose = Purpose::Sync;
+        let io = BlockIo { key, purpose, vdev: vdev_number, offset, bytes, left: 0 };
+        let id = self.blocks.insert(io) as u32;
+        let vdev = self.vdevs[usize::from(vdev_number)];
+        let first_drive = self.first_drive[usize::from(vdev_number)];
+        let class = Class::AsyncWrite;
+        match vdev.raid_z() {
+            None => {
+                let first_sector = (LABEL_START_BYTES + offset) / SECTOR_BYTES;
+                let sectors = u64::from(bytes).next_multiple_of(1 << vdev.ashift) / SECTOR_BYTES;
+                for drive in first_drive..first_drive + u16::from(vdev.drives()) {
+                    let place = (first_sector, sectors);
+                    self.push(now_ns, drive, id, Direction::Write, class, place, false);
+                }
+            }
+            Some(raid_z) => {
+                let columns = raid_z.columns(offset, bytes.into());
+                let shift = vdev.ashift - SECTOR_BYTES.ilog2() as u8;
+                let mut push = |column: Column, owner: u32, is_optional: bool| {
+                    let drive = first_drive + u16::from(column.drive);
+                    let first = (LABEL_START_BYTES / SECTOR_BYTES) + (column.first_sector << shift);
+                    let place = (first, u64::from(column.sectors.max(1)) << shift);
+                    self.push(now_ns, drive, owner, Direction::Write, class, place, is_optional);
+                };
+                columns.parity().for_each(|column| push(column, id | PARITY, false));
+                columns.data().for_each(|column| push(column, id, false));
+                columns.skipped().for_each(|column| push(column, id, true));
+            }
+        }
+        self.finish_if_done(id);
+    }
+
+    /// Writes the uberblock into the four labels of each drive of `vdevs`.
+    pub fn write_uberblocks(&mut self, now_ns: u64, key: u64, vdevs: &[u16]) {
+        let io = BlockIo { key, purpose: Purpose::Sync, vdev: 0, offset: 0, bytes: 0, left: 0 };
+        let id = self.blocks.insert(io) as u32;
+        const LABEL_SECTORS: u64 = (256 << 10) / SECTOR_BYTES;
+        for number in vdevs {
+            let vdev = self.vdevs[usize::from(*number)];
+            let first = self.first_drive[usize::from(*number)];
+            let end =
+                vdev.drive_bytes / (256 << 10) * LABEL_SECTORS - LABEL_END_BYTES / SECTOR_BYTES;
+            let sectors = (1 << vdev.ashift.max(10)) / SECTOR_BYTES;
+            for drive in first..first + u16::from(vdev.drives()) {
+                for label in [0, LABEL_SECTORS, end, end + LABEL_SECTORS] {
+                    // The second half of a label is a ring of uberblocks.
+                    let at = (label + LABEL_SECTORS / 2, sectors);
+                    self.push(now_ns, drive, id, Direction::Write, Class::SyncWrite, at, false);
+                }
+            }
+        }
+        self.finish_if_done(id);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn push(
+        &mut self,
+        now_ns: u64,
+        drive: u16,
+        owner: u32,
+        direction: Direction,
+        class: Class,
+        (first_sector, sectors): (u64, u64),
+        is_optional: bool,
+    ) {
+        if self.failed[usize::from(drive)] {
+            return;
+        }
+        if !is_optional {
+            self.block_mut(owner & !PARITY).left += 1;
+        }
+        let sectors = sectors as u32;
+        let request = Request { owner, first_sector, sectors, direction, class, is_optional };
+        self.queues[usize::from(drive)].push(now_ns, request);
+        self.touched.push(drive);
+    }
+
+    fn block(&self, id: u32) -> &BlockIo {
+        &self.blocks[id as usize]
+    }
+
+    fn block_mut(&mut self, id: u32) -> &mut BlockIo {
+        &mut self.blocks[id as usize]
+    }
+
+    /// With no drive left to wait for, a block is done at once.
+    fn finish_if_done(&mut self, id: u32) {
+        if self.block(id).left == 0 {
+            let io = self.blocks.remove(id as usize);
+            if io.purpose == Purpose::Prefetch {
+                self.prefetches.remove(&io.key);
+            }
+            self.done.push(io);
+        }
+    }
+
+    /// Sends what drives may have of their queues.
+    pub fn issue(
+        &mut self,
+        dirty_percent: u32,
+        costs: &ProcessorCosts,
+        counters: &mut Counters,
+        driver: &mut impl Driver<()>,
+    ) {
+        while let Some(drive) = self.touched.pop() {
+            while let Some(issued) =
+                self.queues[usize::from(drive)].pop(dirty_percent, &mut self.members)
+            {
+                let mut owners = self.unused.pop().unwrap_or_default();
+                let needed = self.members.iter().filter(|member| !member.is_optional);
+                owners.extend(needed.map(|member| member.owner));
+                count(&self.blocks, &owners, issued.direction, counters);
+                let tag = self.commands.insert(Command { drive, class: issued.class, owners });
+                driver.processor(ProcessorWork::Command, costs.of_command(issued.sectors));
+                driver.command(SpindleCommand {
+                    tag: Tag::new(tag as u64),
+                    spindle: SpindleIndex(drive),
+                    direction: issued.direction,
+                    first_sector: issued.first_sector,
+                    sectors: issued.sectors,
+                    payload: (),
+                    all_or_none: false,
+                });
+            }
+        }
+    }
+
+    /// A command is done.
+    pub fn complete(&mut self, tag: Tag) {
+        let Command { drive, class, mut owners } = self.commands.remove(tag.number() as usize);
+        self.queues[usize::from(drive)].completed(class);
+        self.touched.push(drive);
+        for owner in owners.drain(..) {
+            let id = owner & !PARITY;
+            self.block_mut(id).left -= 1;
+            self.finish_if_done(id);
+        }
+        self.unused.push(owners);
+    }
+
+    /// A command failed with its drive: what it was to read is read from others.
+    pub fn command_failed(&mut self, now_ns: u64, tag: Tag, direction: Direction) {
+        if direction == Direction::Write {
+            return self.complete(tag);
+        }
+        let Command { drive, class, mut owners } = self.commands.remove(tag.number() as usize);
+        self.queues[usize::from(drive)].completed(class);
+        for id in owners.drain(..) {
+            self.push_read(now_ns, id);
+            self.block_mut(id).left -= 1;
+            self.finish_if_done(id);
+        }
+        self.unused.push(owners);
+    }
+
+    /// Whether there is one.
+    pub fn has_done(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    /// The next block that is read or written in full.
+    pub fn next_done(&mut self) -> Option<BlockIo> {
+        self.done.pop()
+    }
+}
+
+fn count(blocks: &Slots<BlockIo>, owners: &[u32], direction: Direction, counters: &mut Counters) {
+    let only_parity = owners.iter().all(|owner| owner & PARITY != 0);
+    let purpose = owners.first().map(|owner| blocks[(owner & !PARITY) as usize].purpose);
+    match (direction, purpose) {
+        (Direction::Write, _) if only_parity => counters.parity_writes += 1,
+        (Direction::Write, _) => counters.data_writes += 1,
+        (Direction::Read, Some(Purpose::Edge)) => counters.edge_reads += 1,
+        (Direction::Read, Some(Purpose::Metadata)) => counters.metadata_reads += 1,
+        (Direction::Read, _) => counters.data_reads += 1,
+    }
+}

@@ -1,0 +1,295 @@
+//! Host operations: what they wait for, and when they are answered.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
+
+use strewn_array::{Acknowledge, Driver, HostOperation, LunId, OperationId, ProcessorWork, Slots};
+use strewn_base::SECTOR_BYTES;
+use strewn_base::state::SavedValue;
+
+use super::drives::Purpose;
+use super::{BlockKey, INDIRECT_BYTES, ZfsArray};
+use crate::arc::{Block, Found, Intent, Kind};
+use crate::volume::POINTERS;
+
+/// What waits for a block to be in memory.
+#[derive(Debug, Clone, Copy, SavedValue)]
+enum Waiter {
+    Operation(u32),
+    /// A block whose indirect block is read first, and what for.
+    Fetch(u64, Purpose),
+}
+
+/// An operation that waits.
+#[derive(Debug, Clone, SavedValue)]
+struct Pending {
+    id: OperationId,
+    volume: u8,
+    blocks: Range<u32>,
+    is_write: bool,
+    /// Blocks that it waits for.
+    left: u32,
+}
+
+/// What hosts wait for.
+#[derive(Debug, Clone, Default, SavedValue)]
+pub struct Host {
+    pending: Slots<Pending>,
+    waiting: HashMap<u64, Vec<Waiter>>,
+    /// Writes that have all they need, but wait until less is dirty.
+    stalled: VecDeque<u32>,
+    /// Writes that are delayed, and until when.
+    delayed: VecDeque<(u64, u32)>,
+}
+
+impl Host {
+    pub fn next_wakeup_ns(&self) -> Option<u64> {
+        self.delayed.front().map(|(at_ns, _)| *at_ns)
+    }
+}
+
+impl ZfsArray {
+    fn blocks_of(&self, operation: &HostOperation<()>) -> Range<u32> {
+        let block = u64::from(self.config.volumes[usize::from(operation.lun.0)].block_bytes);
+        let first = operation.first_sector * SECTOR_BYTES;
+        let end = first + u64::from(operation.sectors) * SECTOR_BYTES;
+        (first / block) as u32..end.div_ceil(block) as u32
+    }
+
+    pub(super) fn hint(&self, lun: LunId, first_sector: u64) {
+        let block = u64::from(self.config.volumes[usize::from(lun.0)].block_bytes);
+        let number = (first_sector * SECTOR_BYTES / block) as u32;
+        self.arc.announce(BlockKey { volume: lun.0 as u8, level: 0, number }.encode());
+    }
+
+    pub(super) fn read(
+        &mut self,
+        now_ns: u64,
+        operation: &HostOperation<()>,
+        driver: &mut impl Driver<()>,
+    ) {
+        let cost = self.config.processor.of_operation(operation.sectors);
+        driver.processor(ProcessorWork::Operation, cost);
+        let (volume, blocks) = (operation.lun.0 as u8, self.blocks_of(operation));
+        let pending =
+            Pending { id: operation.id, volume, blocks: blocks.clone(), is_write: false, left: 0 };
+        let id = self.host.pending.insert(pending);
+        let mut left = 0;
+        for number in blocks.clone() {
+            self.counters.cache_lookups += 1;
+            self.counters.host_read_blocks += 1;
+            let key = BlockKey { volume, level: 0, number };
+            if self.request(now_ns, key, Purpose::Read, Waiter::Operation(id as u32), driver) {
+                self.counters.cache_hits += 1;
+                self.counters.host_read_hits += 1;
+            } else {
+                left += 1;
+            }
+        }
+        let ahead = self.prefetchers[usize::from(volume)].note_read(blocks.clone());
+        for number in ahead {
+            self.prefetch(now_ns, BlockKey { volume, level: 0, number }, driver);
+        }
+        if left == 0 {
+            self.host.pending.remove(id);
+            driver.acknowledge(operation.id, Acknowledge::AfterProcessor, ());
+        } else {
+            self.host.pending[id].left = left;
+        }
+    }
+
+    pub(super) fn write(
+        &mut self,
+        now_ns: u64,
+        operation: &HostOperation<()>,
+        driver: &mut impl Driver<()>,
+    ) {
+        let cost = self.config.processor.of_operation(operation.sectors);
+        driver.processor(ProcessorWork::Operation, cost);
+        let (volume, blocks) = (operation.lun.0 as u8, self.blocks_of(operation));
+        let block = u64::from(self.config.volumes[usize::from(volume)].block_bytes);
+        let first = operation.first_sector * SECTOR_BYTES;
+        let end = first + u64::from(operation.sectors) * SECTOR_BYTES;
+        let pending =
+            Pending { id: operation.id, volume, blocks: blocks.clone(), is_write: true, left: 0 };
+        let id = self.host.pending.insert(pending) as u32;
+        let mut left = 0;
+        for number in blocks {
+            let start = u64::from(number) * block;
+            let is_whole = first <= start && start + block <= end;
+            let waiter = Waiter::Operation(id);
+            let key = BlockKey { volume, level: 0, number };
+            // What is overwritten in part must be in memory; for the rest, what points to it.
+            let is_ready = if is_whole {
+                let above = BlockKey { volume, level: 1, number: number / POINTERS };
+                self.request(now_ns, above, Purpose::Metadata, waiter, driver)
+            } else {
+                self.request(now_ns, key, Purpose::Edge, waiter, driver)
+            };
+            left += u32::from(!is_ready);
+        }
+        self.host.pending[id as usize].left = left;
+        if left == 0 {
+            self.admit(now_ns, id, driver);
+        }
+    }
+
+    /// Asks for a block to be in memory. Returns whether it is; if not, `waiter` waits for it.
+    fn request(
+        &mut self,
+        now_ns: u64,
+        key: BlockKey,
+        purpose: Purpose,
+        waiter: Waiter,
+        driver: &mut impl Driver<()>,
+    ) -> bool {
+        let volume = usize::from(key.volume);
+        let (block, bytes, kind) = match key.level {
+            0 => {
+                let shape = self.space.volumes[volume].shape();
+                if self.transactions.is_dirty(volume, key.number) {
+                    return true;
+                }
+                (self.space.volumes[volume].block(key.number), shape.block_bytes, Kind::Data)
+            }
+            level => {
+                let (block, _) = self.space.volumes[volume].indirect(level.into(), key.number);
+                (block, INDIRECT_BYTES, Kind::Indirect)
+            }
+        };
+        if block.is_hole() {
+            return true;
+        }
+        let intent = if purpose == Purpose::Prefetch { Intent::Prefetch } else { Intent::Demand };
+        let encoded = key.encode();
+        let block = Block { key: encoded, bytes, kind };
+        match self.arc.access(now_ns, block, intent) {
+            Found::Hit => return true,
+            Found::InFlight if purpose == Purpose::Prefetch => return false,
+            Found::InFlight => self.drives.hurry(now_ns, encoded),
+            Found::Miss | Found::GhostHit => {
+                if self.is_pointer_ready(now_ns, key, purpose, driver) {
+                    self.read_block(now_ns, key, purpose, driver);
+                }
+            }
+        }
+        if purpose != Purpose::Prefetch {
+            self.host.waiting.entry(encoded).or_default().push(waiter);
+        }
+        false
+    }
+
+    /// Asks for the indirect block that points to a block, if there is one.
+    fn is_pointer_ready(
+        &mut self,
+        now_ns: u64,
+        key: BlockKey,
+        purpose: Purpose,
+        driver: &mut impl Driver<()>,
+    ) -> bool {
+        let level = key.level + 1;
+        if usize::from(level) > self.space.volumes[usize::from(key.volume)].levels() {
+            return true;
+        }
+        let above = BlockKey { volume: key.volume, level, number: key.number / POINTERS };
+        let waiter = Waiter::Fetch(key.encode(), purpose);
+        self.request(now_ns, above, Purpose::Metadata, waiter, driver)
+    }
+
+    fn read_block(
+        &mut self,
+        now_ns: u64,
+        key: BlockKey,
+        purpose: Purpose,
+        driver: &mut impl Driver<()>,
+    ) {
+        let volume = &self.space.volumes[usize::from(key.volume)];
+        let (block, bytes) = match key.level {
+            0 => (volume.block(key.number), volume.shape().stored_bytes),
+            level => volume.indirect(level.into(), key.number),
+        };
+        self.drives.read(now_ns, key.encode(), purpose, block.place(), bytes);
+        let dirty_percent = self.transactions.dirty_percent();
+        self.drives.issue(dirty_percent, &self.config.processor, &mut self.counters, driver);
+    }
+
+    fn prefetch(&mut self, now_ns: u64, key: BlockKey, driver: &mut impl Driver<()>) {
+        let none = Waiter::Fetch(key.encode(), Purpose::Prefetch);
+        if !self.arc.contains(key.encode())
+            && !self.request(now_ns, key, Purpose::Prefetch, none, driver)
+        {
+            self.counters.read_ahead_blocks += 1;
+        }
+    }
+
+    /// A block has been read.
+    pub(super) fn on_read(&mut self, now_ns: u64, key: u64, driver: &mut impl Driver<()>) {
+        self.arc.on_read_done(key);
+        for waiter in self.host.waiting.remove(&key).unwrap_or_default() {
+            match waiter {
+                Waiter::Fetch(key, purpose) => {
+                    self.read_block(now_ns, BlockKey::decode(key), purpose, driver);
+                }
+                Waiter::Operation(id) => {
+                    let pending = &mut self.host.pending[id as usize];
+                    pending.left -= 1;
+                    if pending.left > 0 {
+                        continue;
+                    }
+                    if pending.is_write {
+                        self.admit(now_ns, id, driver);
+                    } else {
+                        let pending = self.host.pending.remove(id as usize);
+                        driver.acknowledge(pending.id, Acknowledge::Now, ());
+                    }
+                }
+            }
+        }
+    }
+
+    /// A write has all it needs. It is admitted unless too much is dirty.
+    fn admit(&mut self, now_ns: u64, id: u32, driver: &mut impl Driver<()>) {
+        if self.transactions.is_full() || !self.host.stalled.is_empty() {
+            self.counters.stalled_writes += 1;
+            self.host.stalled.push_back(id);
+        } else if let Some(at_ns) = self.transactions.delay(now_ns) {
+            self.host.delayed.push_back((at_ns, id));
+        } else {
+            self.make_dirty(now_ns, id, driver);
+        }
+    }
+
+    /// Admits writes whose delay is over, and stalled ones if less is dirty.
+    pub(super) fn admit_waiting(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
+        while let Some((_, id)) =
+            self.host.delayed.front().copied().filter(|(at_ns, _)| *at_ns <= now_ns)
+        {
+            self.host.delayed.pop_front();
+            self.make_dirty(now_ns, id, driver);
+        }
+        while !self.transactions.is_full()
+            && let Some(id) = self.host.stalled.pop_front()
+        {
+            match self.transactions.delay(now_ns) {
+                Some(at_ns) => self.host.delayed.push_back((at_ns, id)),
+                None => self.make_dirty(now_ns, id, driver),
+            }
+        }
+    }
+
+    fn make_dirty(&mut self, now_ns: u64, id: u32, driver: &mut impl Driver<()>) {
+        let Pending { id, volume, blocks, .. } = self.host.pending.remove(id as usize);
+        let bytes = self.config.volumes[usize::from(volume)].block_bytes;
+        if self.transactions.open_bytes == 0 {
+            // An empty transaction group begins with its first write here; in a real pool one is open at any time.
+            self.transactions.opened_ns = self.transactions.opened_ns.max(now_ns);
+        }
+        for number in blocks {
+            if self.transactions.make_dirty(volume.into(), number, bytes) {
+                let key = BlockKey { volume, level: 0, number }.encode();
+                self.arc.make_dirty(now_ns, Block { key, bytes, kind: Kind::Data });
+            }
+        }
+        driver.acknowledge(id, Acknowledge::AfterProcessor, ());
+    }
+}

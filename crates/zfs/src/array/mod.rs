@@ -1,0 +1,265 @@
+//! A ZFS pool as an array: host operations become reads and writes of blocks, and these commands to drives.
+
+mod config;
+mod dirty;
+mod drives;
+mod host;
+mod measures;
+mod prefetch;
+mod sync;
+mod transactions;
+
+use strewn_array::{
+    Array, Counters, DataLost, Direction, Driver, Durable, FailedSpindle, Growable, HostOperation,
+    LayoutMeasures, LunId, ProcessorCosts, Snapshots, SpindleCommand, Tag,
+};
+use strewn_raid::SpindleIndex;
+
+use crate::arc::{Arc, ArcOptions, Block, Intent, Kind};
+use crate::order::AllocationOrder;
+use crate::pool::{NoRoom, Pool, PoolOptions};
+use crate::pool_objects::PoolObjects;
+use crate::volume::{Volume, VolumeShape};
+
+pub use config::{VolumeConfig, ZfsConfig};
+use drives::{Drives, Purpose};
+use host::Host;
+use prefetch::Prefetcher;
+use transactions::Transactions;
+
+/// A pool, its volumes and the pool's own objects: what decides where blocks lie.
+struct Space {
+    pool: Pool,
+    volumes: Vec<Volume>,
+    objects: PoolObjects,
+    order: AllocationOrder,
+}
+
+strewn_base::saved_state! {
+    impl for Space {
+        parts:;
+        values: pool, volumes, objects, order;
+        built:;
+    }
+}
+
+/// An array with a ZFS pool.
+pub struct ZfsArray {
+    config: ZfsConfig,
+    space: Space,
+    /// What is in memory.
+    arc: Arc,
+    prefetchers: Vec<Prefetcher>,
+    drives: Drives,
+    transactions: Transactions,
+    host: Host,
+    counters: Counters,
+    failures: Vec<FailedSpindle>,
+    /// The last transaction group before the run.
+    filled_in_txg: u64,
+    timer_ns: Option<u64>,
+}
+
+strewn_base::saved_state! {
+    impl for ZfsArray {
+        parts: space;
+        values: arc, prefetchers, drives, transactions, host, counters, failures, filled_in_txg, timer_ns;
+        built: config;
+    }
+}
+
+/// Bytes of an indirect block in memory.
+const INDIRECT_BYTES: u32 = 128 << 10;
+
+/// What a block of a volume is known by in memory and on its way there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct BlockKey {
+    volume: u8,
+    /// 0 for data.
+    level: u8,
+    number: u32,
+}
+
+impl BlockKey {
+    fn encode(self) -> u64 {
+        u64::from(self.volume) << 40 | u64::from(self.level) << 32 | u64::from(self.number)
+    }
+
+    fn decode(key: u64) -> Self {
+        Self { volume: (key >> 40) as u8, level: (key >> 32) as u8, number: key as u32 }
+    }
+}
+
+impl ZfsArray {
+    /// Creates an array, with its volumes filled.
+    ///
+    /// # Errors
+    /// If the volumes do not fit into the pool.
+    pub fn new(config: ZfsConfig) -> Result<Self, NoRoom> {
+        let shapes: Vec<VolumeShape> = config.volumes.iter().map(VolumeConfig::shape).collect();
+        let pool = Pool::new(&config.vdevs, PoolOptions { version: config.version });
+        let metaslabs = pool.metaslabs_in_use().map(|(_, all)| all).sum();
+        let slots = config.throttle_slots.map(|slots| slots * config.vdevs.len() as u32);
+        let mut space = Space {
+            pool,
+            volumes: shapes.iter().map(|shape| Volume::new(*shape)).collect(),
+            objects: PoolObjects::new(metaslabs),
+            order: AllocationOrder::new(slots, config.seed),
+        };
+        space.fill(&config)?;
+        let blocks: Vec<u32> = shapes.iter().map(|shape| shape.blocks).collect();
+        let prefetcher = |shape: &VolumeShape| {
+            Prefetcher::new(shape.blocks, shape.block_bytes, config.prefetch_bytes)
+        };
+        let mut arc = Arc::new(ArcOptions::new(config.arc_bytes));
+        warm(&mut arc, &space.volumes);
+        Ok(Self {
+            arc,
+            prefetchers: shapes.iter().map(prefetcher).collect(),
+            drives: Drives::new(&config.vdevs),
+            transactions: Transactions::new(
+                &blocks,
+                config.dirty_limit_bytes,
+                config.txg_interval_ns,
+            ),
+            host: Host::default(),
+            counters: Counters::default(),
+            failures: Vec::new(),
+            filled_in_txg: space.pool.txg() - 1,
+            timer_ns: None,
+            space,
+            config,
+        })
+    }
+
+    /// What happens after any event: drives get commands, transaction groups go on, waiting writes too.
+    fn advance(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
+        loop {
+            while let Some(io) = self.drives.next_done() {
+                match io.purpose {
+                    Purpose::Sync => self.on_written(now_ns, io.key),
+                    _ => self.on_read(now_ns, io.key, driver),
+                }
+            }
+            self.go_on_syncing(now_ns, driver);
+            self.admit_waiting(now_ns, driver);
+            let dirty_percent = self.transactions.dirty_percent();
+            let costs = &self.config.processor;
+            self.drives.issue(dirty_percent, costs, &mut self.counters, driver);
+            if !self.drives.has_done() {
+                break;
+            }
+        }
+        self.set_timer(now_ns, driver);
+    }
+
+    fn set_timer(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
+        let transactions = &self.transactions;
+        let collects = transactions.syncing.is_none() && transactions.open_bytes > 0;
+        let due_ns = collects.then(|| transactions.opened_ns + transactions.interval_ns);
+        let wakeup_ns = self.host.next_wakeup_ns();
+        let next = [due_ns, wakeup_ns].into_iter().flatten().min().map(|at_ns| at_ns.max(now_ns));
+        if let Some(at_ns) = next.filter(|_| next != self.timer_ns) {
+            driver.set_timer(at_ns);
+        }
+        self.timer_ns = next;
+    }
+}
+
+/// Filling the volumes has left their indirect blocks in memory, as far as there is room.
+fn warm(arc: &mut Arc, volumes: &[Volume]) {
+    for (number, volume) in volumes.iter().enumerate() {
+        for (level, block) in volume.indirect_blocks() {
+            let key = BlockKey { volume: number as u8, level, number: block };
+            let block = Block { key: key.encode(), bytes: INDIRECT_BYTES, kind: Kind::Indirect };
+            arc.access(0, block, Intent::Demand);
+            arc.on_read_done(block.key);
+        }
+    }
+}
+
+impl Array<()> for ZfsArray {
+    fn spindles(&self) -> u16 {
+        self.drives.count()
+    }
+
+    fn host_operation(
+        &mut self,
+        now_ns: u64,
+        operation: HostOperation<()>,
+        driver: &mut impl Driver<()>,
+    ) {
+        match operation.direction {
+            Direction::Read => self.read(now_ns, &operation, driver),
+            Direction::Write => self.write(now_ns, &operation, driver),
+        }
+        self.advance(now_ns, driver);
+    }
+
+    fn command_completed(&mut self, now_ns: u64, tag: Tag, _: (), driver: &mut impl Driver<()>) {
+        self.drives.complete(tag);
+        self.advance(now_ns, driver);
+    }
+
+    fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
+        self.timer_ns = None;
+        self.advance(now_ns, driver);
+    }
+
+    fn hint_operation(&self, lun: LunId, _: Direction, first_sector: u64, _: u32) {
+        self.hint(lun, first_sector);
+    }
+
+    fn spindle_failed(
+        &mut self,
+        now_ns: u64,
+        spindle: SpindleIndex,
+        _: &mut impl Driver<()>,
+    ) -> Result<(), DataLost> {
+        self.failures.push(FailedSpindle {
+            spindle,
+            at_ns: now_ns,
+            rebuild_began_ns: None,
+            rebuilt_ns: None,
+            rebuilt: 0.0,
+        });
+        match self.drives.fail(spindle.0) {
+            true => Ok(()),
+            false => Err(self.data_lost(now_ns, spindle)),
+        }
+    }
+
+    fn command_failed(
+        &mut self,
+        now_ns: u64,
+        command: SpindleCommand<()>,
+        driver: &mut impl Driver<()>,
+    ) {
+        self.drives.command_failed(now_ns, command.tag, command.direction);
+        self.advance(now_ns, driver);
+    }
+
+    fn failures(&self) -> &[FailedSpindle] {
+        &self.failures
+    }
+
+    fn forget_cache(&mut self) {
+        self.arc.forget_clean();
+    }
+
+    fn processor_costs(&self) -> &ProcessorCosts {
+        &self.config.processor
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn layout(&self) -> LayoutMeasures {
+        self.measure()
+    }
+}
+
+impl Growable<()> for ZfsArray {}
+impl Snapshots<()> for ZfsArray {}
+impl Durable<()> for ZfsArray {}

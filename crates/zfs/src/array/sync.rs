@@ -1,0 +1,158 @@
+//! Writing a transaction group.
+
+use std::collections::VecDeque;
+
+use strewn_array::{Driver, ProcessorWork, Work};
+
+use super::transactions::Syncing;
+use super::{BlockKey, Space, VolumeConfig, ZfsArray, ZfsConfig};
+use crate::block::{BlockWrite, Stage};
+use crate::pool::NoRoom;
+use crate::volume::VolumeShape;
+
+/// The uberblock goes to the drives of so many top-level vdevs (`SPA_SYNC_MIN_VDEVS`).
+const UBERBLOCK_VDEVS: u16 = 3;
+
+/// What the uberblock is known by.
+const UBERBLOCK: u64 = u64::MAX;
+
+/// Volumes are filled before the run in transaction groups of this share of what may be dirty, in percent.
+const FILL_PERCENT: u64 = 20;
+
+impl VolumeConfig {
+    /// The shape of its volume.
+    pub fn shape(&self) -> VolumeShape {
+        let blocks = self.bytes.div_ceil(self.block_bytes.into()) as u32;
+        VolumeShape { blocks, block_bytes: self.block_bytes, stored_bytes: self.stored_bytes }
+    }
+}
+
+impl Space {
+    /// Writes blocks of volumes, and all metadata that this changes. Returns what is to be written where.
+    fn sync(&mut self, blocks: &[Vec<u32>]) -> Result<Vec<BlockWrite>, NoRoom> {
+        let mut writes = Vec::new();
+        for (volume, dirty) in self.volumes.iter_mut().zip(blocks) {
+            volume.sync(&mut self.pool, dirty.clone(), &mut self.order, &mut writes)?;
+        }
+        // About as many blocks are freed as are written.
+        let freed = writes.len() as u64;
+        self.objects.sync(&mut self.pool, freed, &mut writes)?;
+        Ok(writes)
+    }
+
+    /// Fills the volumes in order.
+    pub fn fill(&mut self, config: &ZfsConfig) -> Result<(), NoRoom> {
+        let txg_bytes = config.dirty_limit_bytes * FILL_PERCENT / 100;
+        for (number, volume) in config.volumes.iter().enumerate() {
+            let blocks = volume.filled_bytes.div_ceil(volume.block_bytes.into()) as u32;
+            let in_txg = (txg_bytes / u64::from(volume.block_bytes)).max(1) as u32;
+            for first in (0..blocks).step_by(in_txg as usize) {
+                let mut dirty = vec![Vec::new(); config.volumes.len()];
+                dirty[number] = (first..blocks.min(first.saturating_add(in_txg))).collect();
+                self.sync(&dirty)?;
+                self.pool.sync_done();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ZfsArray {
+    /// Begins to write the open transaction group if it is due, and issues what may be written.
+    pub(super) fn go_on_syncing(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
+        if self.transactions.is_due(now_ns) {
+            self.begin_sync(now_ns, driver);
+        }
+        let dirty_percent = self.transactions.dirty_percent();
+        let Some(syncing) = &mut self.transactions.syncing else { return };
+        let vdevs = self.config.vdevs.len() as u32;
+        // Without a throttle all are queued at once.
+        let most = self.config.throttle_slots.map_or(u32::MAX, |slots| slots * vdevs);
+        while syncing.under_way < most
+            && let Some(write) = syncing.writes.front()
+        {
+            // A stage waits for those before.
+            if syncing.under_way > 0 && write.stage != syncing.stage {
+                break;
+            }
+            syncing.stage = write.stage;
+            syncing.under_way += 1;
+            let BlockWrite { vdev, offset, bytes, .. } = *write;
+            syncing.writes.pop_front();
+            self.drives.write(now_ns, u64::from(bytes), (vdev, offset), bytes);
+            // Each goes to its drives at once if they may have it; later ones are joined with what waits.
+            self.drives.issue(dirty_percent, &self.config.processor, &mut self.counters, driver);
+        }
+        if syncing.under_way == 0 && syncing.writes.is_empty() {
+            if syncing.stage == Stage::Uberblock {
+                self.end_sync(now_ns);
+            } else {
+                syncing.stage = Stage::Uberblock;
+                syncing.under_way = 1;
+                let vdevs: Vec<u16> = (0..self.config.vdevs.len() as u16).collect();
+                // Not always the same: which comes first changes with the transaction group.
+                let first = self.space.pool.txg() as usize % vdevs.len();
+                let turned: Vec<u16> =
+                    vdevs[first..].iter().chain(&vdevs[..first]).copied().collect();
+                let most = usize::from(UBERBLOCK_VDEVS).min(turned.len());
+                self.drives.write_uberblocks(now_ns, UBERBLOCK, &turned[..most]);
+            }
+        }
+    }
+
+    fn begin_sync(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
+        let (blocks, dirty_bytes) = self.transactions.close(now_ns);
+        let writes = match self.space.sync(&blocks) {
+            Ok(writes) => VecDeque::from(writes),
+            Err(error) => unreachable!("volumes fit into their pool: {error}"),
+        };
+        let data_blocks: usize = blocks.iter().map(Vec::len).sum();
+        self.counters.consistency_point_data_blocks += data_blocks as u64;
+        self.counters.allocated_blocks += writes.len() as u64;
+        let before = driver.turn_to(Work::WriteBack);
+        let cost = self.config.processor.write_back.allocated_block_ns * writes.len() as u64;
+        driver.processor(ProcessorWork::Allocation, cost);
+        driver.turn_to(before);
+        self.transactions.syncing = Some(Syncing {
+            began_ns: now_ns,
+            dirty_bytes,
+            blocks_in_all: writes.len() as u64,
+            data_writes_left: writes.iter().filter(|write| write.stage == Stage::Data).count()
+                as u64,
+            writes,
+            under_way: 0,
+            stage: Stage::Data,
+            blocks,
+        });
+    }
+
+    /// A block of the transaction group is written.
+    pub(super) fn on_written(&mut self, _: u64, _: u64) {
+        if let Some(syncing) = &mut self.transactions.syncing {
+            syncing.under_way -= 1;
+            if syncing.stage == Stage::Data && syncing.data_writes_left > 0 {
+                // Dirty data becomes clean as it is written, an equal part with each block.
+                let part = syncing.dirty_bytes / syncing.data_writes_left;
+                syncing.data_writes_left -= 1;
+                syncing.dirty_bytes -= part;
+                self.transactions.dirty_bytes -= part;
+            }
+        }
+    }
+
+    fn end_sync(&mut self, now_ns: u64) {
+        let Some(syncing) = self.transactions.syncing.take() else { return };
+        self.transactions.dirty_bytes -= syncing.dirty_bytes;
+        self.transactions.on_synced(&syncing.blocks);
+        for (volume, blocks) in syncing.blocks.iter().enumerate() {
+            for number in blocks {
+                let key = BlockKey { volume: volume as u8, level: 0, number: *number };
+                self.arc.on_written(now_ns, key.encode());
+            }
+        }
+        self.space.pool.sync_done();
+        self.counters.consistency_points += 1;
+        self.counters.consistency_point_blocks += syncing.blocks_in_all;
+        self.counters.consistency_point_ns += now_ns - syncing.began_ns;
+    }
+}

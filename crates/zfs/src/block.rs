@@ -1,0 +1,120 @@
+//! Places of blocks, and what a transaction group writes.
+
+use strewn_base::SECTOR_BYTES;
+use strewn_base::state::SavedValue;
+
+use crate::pool::{Dva, NoRoom, Pool};
+
+/// Bits for the sector within a vdev: 2^57 bytes.
+const SECTOR_BITS: u32 = 48;
+
+/// Where a copy of a block lies, in eight bytes; or a hole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
+pub struct Block(u64);
+
+/// When a block of a transaction group may be written: each stage waits for all writes of those before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, SavedValue)]
+pub enum Stage {
+    /// Data of volumes, and the metadata that leads to them.
+    Data,
+    /// The pool's own objects, as the data changed them.
+    Pool,
+    /// Space maps, and what they change.
+    SpaceMaps,
+    /// What space maps have changed once more, where it is.
+    LastPass,
+    /// Uberblocks and labels.
+    Uberblock,
+}
+
+/// A block to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
+pub struct BlockWrite {
+    /// Top-level vdev.
+    pub vdev: u16,
+    /// Bytes from the start of its allocatable space.
+    pub offset: u64,
+    /// Bytes without parity.
+    pub bytes: u32,
+    /// When.
+    pub stage: Stage,
+}
+
+impl Block {
+    /// No block.
+    pub const HOLE: Self = Self(u64::MAX);
+
+    /// Whether there is no block.
+    #[inline]
+    #[must_use]
+    pub const fn is_hole(self) -> bool {
+        self.0 == Self::HOLE.0
+    }
+
+    /// Its top-level vdev and its offset there in bytes. Of a hole it has no meaning.
+    #[inline]
+    #[must_use]
+    pub const fn place(self) -> (u16, u64) {
+        ((self.0 >> SECTOR_BITS) as u16, (self.0 & ((1 << SECTOR_BITS) - 1)) * SECTOR_BYTES)
+    }
+
+    const fn at(dva: Dva) -> Self {
+        Self(((dva.vdev as u64) << SECTOR_BITS) | (dva.offset / SECTOR_BYTES))
+    }
+
+    /// Frees it in the transaction group that is syncing, if it is one of `bytes`.
+    pub fn free(self, pool: &mut Pool, bytes: u64) {
+        if !self.is_hole() {
+            let (vdev, offset) = self.place();
+            let allocated_bytes = pool.allocated_bytes(vdev, bytes);
+            pool.free(Dva { vdev, offset, allocated_bytes });
+        }
+    }
+
+    /// Gives a block of `bytes` another place, and frees the one it had.
+    ///
+    /// # Errors
+    /// If the pool has no room.
+    pub fn rewrite(
+        &mut self,
+        pool: &mut Pool,
+        bytes: u64,
+        stage: Stage,
+        writes: &mut Vec<BlockWrite>,
+    ) -> Result<(), NoRoom> {
+        Self::rewrite_all(std::slice::from_mut(self), pool, (bytes, bytes), stage, writes)
+    }
+
+    /// Writes a block again that this transaction group has placed already, where it is.
+    pub fn write_again(copies: &[Self], bytes: u64, stage: Stage, writes: &mut Vec<BlockWrite>) {
+        for block in copies {
+            let ((vdev, offset), bytes) = (block.place(), bytes as u32);
+            writes.push(BlockWrite { vdev, offset, bytes, stage });
+        }
+    }
+
+    /// The same for all copies of a block, which had another number of bytes before.
+    ///
+    /// # Errors
+    /// If the pool has no room.
+    pub fn rewrite_all(
+        copies: &mut [Self],
+        pool: &mut Pool,
+        (old_bytes, bytes): (u64, u64),
+        stage: Stage,
+        writes: &mut Vec<BlockWrite>,
+    ) -> Result<(), NoRoom> {
+        let placed = pool.allocate(bytes, copies.len())?;
+        for (block, dva) in copies.iter_mut().zip(placed.iter()) {
+            let old = std::mem::replace(block, Self::at(*dva));
+            old.free(pool, old_bytes);
+            writes.push(BlockWrite {
+                vdev: dva.vdev,
+                offset: dva.offset,
+                bytes: bytes as u32,
+                stage,
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! The metaslabs of a top-level vdev, and which of them a block goes to.
+//!
+//! `metaslab.c` of OpenZFS: `metaslab_group_alloc`, `find_valid_metaslab`, `metaslab_compare`.
+
+use std::cmp::Reverse;
+
+use strewn_base::state::SavedValue;
+
+use crate::fragmentation::Version;
+use crate::metaslab::{Metaslab, Rank, Weight};
+
+/// At most so many metaslabs are looked at for a block (`zfs_metaslab_find_max_tries`).
+const MOST_TRIES: usize = 100;
+
+/// What metaslabs are tried in the order of: inactive ones first, then the heaviest, then the lowest.
+type Order = (Option<Rank>, Reverse<Weight>, u32);
+
+/// The metaslabs of one top-level vdev that belong to the same class.
+#[derive(Debug, Clone, SavedValue)]
+pub struct MetaslabGroup {
+    metaslabs: Vec<Metaslab>,
+    /// Those of another class.
+    excluded: Option<u32>,
+    shift: u8,
+    active: Vec<[Option<u32>; 2]>,
+}
+
+/// A block in a group: its metaslab and its first sector there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlaceInGroup {
+    /// The metaslab.
+    pub metaslab: u32,
+    /// The first sector, relative to the start of the metaslab.
+    pub sector: u32,
+}
+
+impl MetaslabGroup {
+    /// Metaslabs of `1 << sectors_shift` sectors of `1 << ashift` bytes, without the one of another class.
+    pub fn new(count: u32, sectors_shift: u8, ashift: u8, excluded: Option<u32>) -> Self {
+        let metaslab = Metaslab::new(1 << sectors_shift, ashift);
+        Self {
+            metaslabs: vec![metaslab; count as usize],
+            excluded,
+            shift: sectors_shift,
+            active: vec![[None; 2]],
+        }
+    }
+
+    /// Its metaslabs.
+    pub fn metaslabs(&self) -> &[Metaslab] {
+        &self.metaslabs
+    }
+
+    fn order(&self, id: u32) -> Order {
+        let metaslab = &self.metaslabs[id as usize];
+        (metaslab.allocator.map(|(_, rank)| rank), Reverse(metaslab.weight), id)
+    }
+
+    /// The first metaslab after `after` with room for a block that none of `unlike` is in. Returns its number.
+    fn find(
+        &self,
+        sectors: u32,
+        unlike: &[u32],
+        is_first: bool,
+        try_hard: bool,
+        after: Option<Order>,
+    ) -> Option<u32> {
+        let ids = (0..self.metaslabs.len() as u32).filter(|id| Some(*id) != self.excluded);
+        let mut orders: Vec<Order> = ids.map(|id| self.order(id)).collect();
+        if let Some(after) = after {
+            orders.retain(|order| *order > after);
+        }
+        orders.sort_unstable();
+        let most = if try_hard { usize::MAX } else { MOST_TRIES + 1 };
+        let mut orders = orders.into_iter().take(most);
+        let suits = |&(_, _, id): &Order| {
+            let metaslab = &self.metaslabs[id as usize];
+            metaslab.has_room(sectors)
+                && (is_first || metaslab.allocator.is_some() || try_hard || !unlike.contains(&id))
+        };
+        orders.find(suits).map(|(_, _, id)| id)
+    }
+
+    /// Allocates `sectors` consecutive ones, in another metaslab than those of the block's other copies in this group.
+    pub fn allocate(
+        &mut self,
+        sectors: u32,
+        others: &[u32],
+        allocator: u8,
+        first_pass: bool,
+        try_hard: bool,
+    ) -> Option<PlaceInGroup> {
+        let ready = self.metaslabs.len() - usize::from(self.excluded.is_some());
+        let allocator = if usize::from(allocator) >= ready / 3 { 0 } else { allocator };
+        if self.active.len() <= allocator.into() {
+            self.active.resize(usize::from(allocator) + 1, [None; 2]);
+        }
+        let rank = match others.len() {
+            0 => Some(Rank::Primary),
+            1 => Some(Rank::Secondary),
+            _ => None,
+        };
+        let mut after = None;
+        loop {
+            let active = rank.and_then(|rank| self.active[usize::from(allocator)][rank as usize]);
+            let id = match active {
+                Some(id) => id,
+                None => {
+                    let is_first = rank == Some(Rank::Primary);
+                    let id = self.find(sectors, others, is_first, try_hard, after)?;
+                    // As it is now: a failure gives it another weight.
+                    after = Some(self.order(id));
+                    id
+                }
+            };
+            let metaslab = &mut self.metaslabs[id as usize];
+            if metaslab.weight.claimed && rank.is_some() {
+                // It is found again where it belongs without the claim, which is later in the order.
+                metaslab.passivate(Weight { claimed: false, ..metaslab.weight });
+                continue;
+            }
+            let was_active = metaslab.is_active();
+            if !metaslab.activate(rank.map(|rank| (allocator, rank))) {
+                continue;
+            }
+            if let Some(rank) = rank.filter(|_| !was_active) {
+                self.active[usize::from(allocator)][rank as usize] = Some(id);
+            }
+            if metaslab.has_room(sectors)
+                && let Some(sector) = metaslab.allocate(sectors)
+            {
+                // Later passes write little, and would only dirty more space maps.
+                if first_pass && metaslab.may_passivate() {
+                    self.passivate(id);
+                }
+                return Some(PlaceInGroup { metaslab: id, sector });
+            }
+            self.passivate(id);
+        }
+    }
+
+    fn passivate(&mut self, id: u32) {
+        let metaslab = &mut self.metaslabs[id as usize];
+        if let Some((allocator, rank)) = metaslab.allocator {
+            self.active[usize::from(allocator)][rank as usize] = None;
+        }
+        let weight = metaslab.weight_now();
+        metaslab.passivate(weight);
+    }
+
+    /// Frees sectors in the transaction group that is syncing.
+    pub fn free(&mut self, sector: u64, sectors: u32) {
+        let id = sector >> self.shift;
+        let within = (sector & ((1 << self.shift) - 1)) as u32;
+        self.metaslabs[id as usize].free_at(within, sectors);
+    }
+
+    /// A sync pass is written.
+    pub fn sync(&mut self) {
+        self.metaslabs.iter_mut().for_each(Metaslab::sync);
+    }
+
+    /// The transaction group is synced.
+    pub fn sync_done(&mut self, txg: u64, version: Version, defers: bool) {
+        for metaslab in &mut self.metaslabs {
+            metaslab.sync_done(txg, version, defers);
+        }
+    }
+
+    /// Sectors in use, and those that are freed but may not be allocated yet.
+    pub fn allocated(&self) -> u64 {
+        let of =
+            |metaslab: &Metaslab| u64::from(metaslab.allocated()) + u64::from(metaslab.deferred());
+        self.metaslabs.iter().map(of).sum()
+    }
+
+    /// Its FRAG, 0 to 100.
+    pub fn fragmentation(&self, version: Version) -> u64 {
+        let ids = (0..self.metaslabs.len() as u32).filter(|id| Some(*id) != self.excluded);
+        let metaslabs = ids.map(|id| &self.metaslabs[id as usize]);
+        match version {
+            // The mean of all, however full.
+            Version::V2_2 => {
+                let count = metaslabs.clone().count() as u64;
+                metaslabs.map(Metaslab::fragmentation).sum::<u64>() / count.max(1)
+            }
+            Version::V2_3 => {
+                let free = |of: &Metaslab| u64::from((1 << self.shift) - of.allocated());
+                let all: u64 = metaslabs.clone().map(free).sum();
+                metaslabs.map(|of| of.fragmentation() * free(of)).sum::<u64>() / all.max(1)
+            }
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! A pool: top-level vdevs whose metaslabs blocks are allocated from, and freed to.
+//!
+//! `metaslab.c` of OpenZFS: `metaslab_alloc_dva`, `metaslab_class`, and `spa_sync`'s order of passes.
+
+use strewn_base::state::SavedValue;
+
+use crate::fragmentation::Version;
+use crate::metaslab_group::{MetaslabGroup, PlaceInGroup};
+use crate::vdev::{MetaslabSize, Vdev};
+
+/// Most copies of a block.
+pub const MOST_COPIES: usize = 3;
+
+/// What is allocated from one data drive of a vdev before the next vdev has its turn (`metaslab_aliquot` of 2.3).
+const ALIQUOT_BYTES: u64 = 1 << 20;
+
+/// A vdev with more metaslabs than this keeps one for the intent log (`zfs_embedded_slog_min_ms`).
+const LEAST_FOR_EMBEDDED_LOG: u32 = 64;
+
+/// The share of a pool that is kept free (`spa_slop_shift`): a 32nd, at least 128 MiB and at most 128 GiB.
+const SLOP_SHIFT: u8 = 5;
+
+/// Where a copy of a block lies: a data virtual address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Dva {
+    /// Top-level vdev.
+    pub vdev: u16,
+    /// Bytes from the start of its allocatable space.
+    pub offset: u64,
+    /// Bytes that the block takes there, parity included.
+    pub allocated_bytes: u64,
+}
+
+/// The copies of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Copies {
+    placed: [Dva; MOST_COPIES],
+    count: u8,
+}
+
+impl Copies {
+    const NONE: Self =
+        Self { placed: [Dva { vdev: 0, offset: 0, allocated_bytes: 0 }; MOST_COPIES], count: 0 };
+
+    fn push(&mut self, dva: Dva) {
+        self.placed[usize::from(self.count)] = dva;
+        self.count += 1;
+    }
+}
+
+impl std::ops::Deref for Copies {
+    type Target = [Dva];
+
+    fn deref(&self) -> &[Dva] {
+        &self.placed[..self.count.into()]
+    }
+}
+
+/// No vdev has room for a block in one piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoRoom {
+    /// Bytes of the block on disk.
+    pub bytes: u64,
+}
+
+impl std::fmt::Display for NoRoom {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "no free segment takes a block of {} bytes", self.bytes)
+    }
+}
+
+impl std::error::Error for NoRoom {}
+
+/// What decides where blocks go, beside the vdevs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PoolOptions {
+    /// The version of OpenZFS that is modelled.
+    pub version: Version,
+}
+
+/// A top-level vdev and its metaslabs.
+#[derive(Debug, Clone, SavedValue)]
+struct Top {
+    vdev: Vdev,
+    size: MetaslabSize,
+    group: MetaslabGroup,
+    /// The metaslab that the intent log has for itself.
+    log_metaslab: Option<u32>,
+    /// What it is allocated before the next vdev has its turn, less than the aliquot if it is fuller than others.
+    bias: i64,
+    /// Bytes in use after the last transaction group.
+    allocated: u64,
+}
+
+impl Top {
+    fn bytes(&self) -> u64 {
+        let metaslabs = self.size.count - u32::from(self.log_metaslab.is_some());
+        u64::from(metaslabs) << self.size.shift
+    }
+
+    fn free(&self) -> i64 {
+        self.bytes() as i64 - self.allocated as i64
+    }
+
+    fn aliquot(&self) -> i64 {
+        (ALIQUOT_BYTES * self.vdev.data_drives()) as i64
+    }
+}
+
+/// A pool's space.
+#[derive(Debug, Clone, SavedValue)]
+pub struct Pool {
+    tops: Vec<Top>,
+    version: Version,
+    /// Whose turn it is.
+    rotor: usize,
+    /// Bytes allocated in this turn.
+    turn: u64,
+    first_pass: bool,
+    txg: u64,
+}
+
+impl Pool {
+    /// The share of a pool that is kept free, unless it is very small or very large.
+    pub const SLOP_SHARE: f64 = 1.0 / (1 << SLOP_SHIFT) as f64;
+
+    /// What is kept free of a pool of `bytes` (`spa_get_slop_space`).
+    #[must_use]
+    pub fn slop_bytes(bytes: u64) -> u64 {
+        (bytes >> SLOP_SHIFT).clamp(128 << 20, 128 << 30).min(bytes / 2)
+    }
+
+    /// Creates an empty pool.
+    ///
+    /// # Panics
+    /// If there is no vdev, or if one has fewer than two metaslabs.
+    #[must_use]
+    pub fn new(vdevs: &[Vdev], options: PoolOptions) -> Self {
+        let mut pool = Self {
+            tops: Vec::new(),
+            version: options.version,
+            rotor: 0,
+            turn: 0,
+            first_pass: true,
+            txg: 1,
+        };
+        vdevs.iter().for_each(|vdev| pool.add(*vdev));
+        assert!(!pool.tops.is_empty(), "a pool has a vdev");
+        pool
+    }
+
+    /// Adds a top-level vdev, which has the next turn.
+    ///
+    /// # Panics
+    /// If it has fewer than two metaslabs.
+    pub fn add(&mut self, vdev: Vdev) {
+        let size = vdev.metaslabs();
+        assert!(size.count >= 2, "a vdev has two metaslabs");
+        // The emptiest of a new vdev, which is the first.
+        let log_metaslab = (size.count > LEAST_FOR_EMBEDDED_LOG).then_some(0);
+        let sectors_shift = size.shift - vdev.ashift;
+        let group = MetaslabGroup::new(size.count, sectors_shift, vdev.ashift, log_metaslab);
+        self.tops.push(Top { vdev, size, group, log_metaslab, bias: 0, allocated: 0 });
+        self.rotor = self.tops.len() - 1;
+        self.turn = 0;
+    }
+
+    /// Its top-level vdevs.
+    pub fn vdevs(&self) -> impl Iterator<Item = &Vdev> {
+        self.tops.iter().map(|top| &top.vdev)
+    }
+
+    /// The transaction group that is syncing, or would be next.
+    #[must_use]
+    pub fn txg(&self) -> u64 {
+        self.txg
+    }
+
+    /// Allocates a block of `bytes` on disk with so many copies, on different vdevs if there are.
+    ///
+    /// # Errors
+    /// If no vdev has room for it in one piece. Nothing is allocated then.
+    ///
+    /// # Panics
+    /// If a block has more than three copies, or none.
+    pub fn allocate(&mut self, bytes: u64, copies: usize) -> Result<Copies, NoRoom> {
+        assert!((1..=MOST_COPIES).contains(&copies));
+        let mut placed = Copies::NONE;
+        for _ in 0..copies {
+            match self.allocate_copy(bytes, &placed) {
+                Some(dva) => placed.push(dva),
+                None => {
+                    placed.iter().for_each(|dva| self.free(*dva));
+                    return Err(NoRoom { bytes });
+                }
+            }
+        }
+        Ok(placed)
+    }
+
+    fn allocate_copy(&mut self, bytes: u64, others: &[Dva]) -> Option<Dva> {
+        let next = |of: usize| (of + 1) % self.tops.len();
+        let first = others.last().map_or(self.rotor, |dva| next(dva.vdev.into()));
+        for try_hard in [false, true] {
+            // What is larger than the least block is rather divided than searched for at length.
+            let least = 1 << self.tops[first].vdev.ashift;
+            if try_hard && bytes > least {
+                break;
+            }
+            for turn in 0..self.tops.len() {
+                let at = (first + turn) % self.tops.len();
+                let placed = self.allocate_on(at, bytes, others, try_hard);
+                if placed.is_some() {
+                    return placed;
+                }
+                self.rotor = (at + 1) % self.tops.len();
+                self.turn = 0;
+            }
+        }
+        None
+    }
+
+    fn allocate_on(&mut self, at: usize, bytes: u64, others: &[Dva], hard: bool) -> Option<Dva> {
+        let (groups, first_pass) = (self.tops.len() as i64, self.first_pass);
+        let free_in_all: i64 = self.tops.iter().map(Top::free).sum();
+        let top = &mut self.tops[at];
+        let (ashift, shift) = (top.vdev.ashift, top.size.shift);
+        let (mut here, mut count) = ([0; MOST_COPIES], 0);
+        for dva in others.iter().filter(|dva| usize::from(dva.vdev) == at) {
+            here[count] = (dva.offset >> shift) as u32;
+            count += 1;
+        }
+        let allocated_bytes = top.vdev.allocated_bytes(bytes);
+        let sectors = (allocated_bytes >> ashift) as u32;
+        let PlaceInGroup { metaslab, sector } =
+            top.group.allocate(sectors, &here[..count], 0, first_pass, hard)?;
+        // A vdev that is emptier than the others, for its size, has a longer turn.
+        if self.turn == 0 {
+            let ratio = top.free() * groups * 100 / (free_in_all + 1);
+            top.bias = (ratio - 100) * top.aliquot() / 100;
+        }
+        self.turn += allocated_bytes;
+        if self.turn as i64 >= top.aliquot() + top.bias {
+            self.rotor = (at + 1) % self.tops.len();
+            self.turn = 0;
+        }
+        let offset = (u64::from(metaslab) << shift) + (u64::from(sector) << ashift);
+        Some(Dva { vdev: at as u16, offset, allocated_bytes })
+    }
+
+    /// Bytes that a block of `bytes` takes on a vdev, parity included.
+    #[must_use]
+    pub fn allocated_bytes(&self, vdev: u16, bytes: u64) -> u64 {
+        self.tops[usize::from(vdev)].vdev.allocated_bytes(bytes)
+    }
+
+    /// Frees a copy of a block in the transaction group that is syncing. It may be allocated again three later.
+    pub fn free(&mut self, dva: Dva) {
+        let top = &mut self.tops[usize::from(dva.vdev)];
+        let ashift = top.vdev.ashift;
+        top.group.free(dva.offset >> ashift, (dva.allocated_bytes >> ashift) as u32);
+    }
+
+    /// A sync pass is written.
+    pub fn sync_pass(&mut self) {
+        self.tops.iter_mut().for_each(|top| top.group.sync());
+        self.first_pass = false;
+    }
+
+    /// The transaction group is synced.
+    pub fn sync_done(&mut self) {
+        // Close to full, freed blocks are not kept back.
+        let free = self.bytes() - self.allocated();
+        let defers = free > Self::slop_bytes(self.bytes());
+        let (txg, version) = (self.txg, self.version);
+        for top in &mut self.tops {
+            top.group.sync_done(txg, version, defers);
+            top.allocated = top.group.allocated() << top.vdev.ashift;
+        }
+        self.first_pass = true;
+        self.txg += 1;
+    }
+
+    /// Bytes of the vdevs, parity included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.tops.iter().map(Top::bytes).sum()
+    }
+
+    /// Bytes in use, parity included, as of the last sync pass.
+    #[must_use]
+    pub fn allocated(&self) -> u64 {
+        (0..self.tops.len()).map(|vdev| self.allocated_on(vdev)).sum()
+    }
+
+    /// FRAG, as `zpool list` prints it.
+    #[must_use]
+    pub fn fragmentation(&self) -> u64 {
+        let weighted = |top: &Top| top.group.fragmentation(self.version) * top.bytes();
+        self.tops.iter().map(weighted).sum::<u64>() / self.bytes()
+    }
+
+    /// Free segments of a metaslab, counted over all vdevs.
+    pub(crate) fn free_segments_of(&self, metaslab: usize) -> u64 {
+        let mut all = self.tops.iter().flat_map(|top| top.group.metaslabs());
+        all.nth(metaslab).map_or(0, |metaslab| metaslab.free().count())
+    }
+
+    /// Tells the bytes of each free segment that may be allocated.
+    pub fn for_each_free_segment(&self, mut tell: impl FnMut(u64)) {
+        for top in &self.tops {
+            for metaslab in top.group.metaslabs() {
+                let segments = metaslab.free().segments();
+                segments.for_each(|(start, end)| tell(u64::from(end - start) << top.vdev.ashift));
+            }
+        }
+    }
+
+    /// FRAG of a vdev.
+    #[must_use]
+    pub fn fragmentation_of(&self, vdev: usize) -> u64 {
+        self.tops[vdev].group.fragmentation(self.version)
+    }
+
+    /// Bytes of a vdev that are in use, or freed and not to be allocated yet.
+    #[must_use]
+    pub fn allocated_on(&self, vdev: usize) -> u64 {
+        let top = &self.tops[vdev];
+        top.group.allocated() << top.vdev.ashift
+    }
+
+    /// The bytes in use in each metaslab of a vdev, and its FRAG.
+    pub fn metaslabs_of(&self, vdev: usize) -> impl Iterator<Item = (u64, u64)> {
+        let top = &self.tops[vdev];
+        let ashift = top.vdev.ashift;
+        top.group.metaslabs().iter().map(move |metaslab| {
+            (u64::from(metaslab.allocated()) << ashift, metaslab.fragmentation())
+        })
+    }
+
+    /// Metaslabs with anything in use, and all, of each vdev.
+    pub fn metaslabs_in_use(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.tops.iter().map(|top| {
+            let metaslabs = top.group.metaslabs();
+            let in_use = metaslabs.iter().filter(|metaslab| metaslab.allocated() > 0);
+            (in_use.count(), metaslabs.len())
+        })
+    }
+}

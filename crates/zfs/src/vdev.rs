@@ -1,0 +1,155 @@
+//! Top-level vdevs: how large their allocatable space is, how it is divided into metaslabs, and what a block takes.
+
+use strewn_base::state::SavedValue;
+
+use crate::raid_z::{Column, RaidZ};
+
+/// Bytes at the front of a drive that are not allocatable: two labels and the boot block.
+pub const LABEL_START_BYTES: u64 = 4 << 20;
+
+/// Bytes at its end: two labels.
+pub const LABEL_END_BYTES: u64 = 512 << 10;
+
+/// Sizes of drives are rounded down to the size of a label.
+const LABEL_BYTES: u64 = 256 << 10;
+
+/// The largest block, and so the least metaslab: 16 MiB.
+const LARGEST_BLOCK_SHIFT: u8 = 24;
+
+/// What protects the blocks of a top-level vdev.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
+pub enum Redundancy {
+    /// Each block is on all drives: one for no redundancy.
+    Mirror {
+        /// Drives with the same contents.
+        drives: u8,
+    },
+    /// RAID-Z.
+    RaidZ {
+        /// Drives, parity included.
+        drives: u8,
+        /// Drives that may fail.
+        parity: u8,
+    },
+}
+
+/// A top-level vdev.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
+pub struct Vdev {
+    /// What protects its blocks.
+    pub redundancy: Redundancy,
+    /// Binary logarithm of the bytes in a sector.
+    pub ashift: u8,
+    /// Bytes of its smallest drive.
+    pub drive_bytes: u64,
+}
+
+/// How a vdev is divided into metaslabs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
+pub struct MetaslabSize {
+    /// Metaslabs; a remainder at the end is not used.
+    pub count: u32,
+    /// Binary logarithm of the bytes of each.
+    pub shift: u8,
+}
+
+impl Vdev {
+    /// Drives.
+    #[must_use]
+    pub fn drives(&self) -> u8 {
+        match self.redundancy {
+            Redundancy::Mirror { drives } | Redundancy::RaidZ { drives, .. } => drives,
+        }
+    }
+
+    /// Its RAID-Z, if it is one.
+    #[must_use]
+    pub fn raid_z(&self) -> Option<RaidZ> {
+        match self.redundancy {
+            Redundancy::Mirror { .. } => None,
+            Redundancy::RaidZ { drives: width, parity } => {
+                Some(RaidZ { width, parity, ashift: self.ashift })
+            }
+        }
+    }
+
+    /// Allocatable bytes of the vdev, parity included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let drive = self.drive_bytes / LABEL_BYTES * LABEL_BYTES;
+        let drive = drive.saturating_sub(LABEL_START_BYTES + LABEL_END_BYTES);
+        drive * self.raid_z().map_or(1, |raid_z| u64::from(raid_z.width))
+    }
+
+    /// How it is divided into metaslabs (`vdev_metaslab_set_size`): some 200 of at most 16 GiB, and at least 16 MiB.
+    #[must_use]
+    pub fn metaslabs(&self) -> MetaslabSize {
+        // 512 MiB, unless that gives fewer than 16 or more than 200.
+        let (bytes, count) = (self.bytes(), self.bytes() >> 29);
+        let shift_for = |parts: u64| (bytes / parts).checked_ilog2().map_or(0, |log| log as u8 + 1);
+        let shift = match count {
+            0..16 => shift_for(16),
+            201.. => shift_for(200),
+            _ => 29,
+        };
+        let mut shift = shift.max(LARGEST_BLOCK_SHIFT);
+        if shift > 34 {
+            shift = if bytes >> 34 > 1 << 17 { shift_for(1 << 17) } else { 34 };
+        }
+        MetaslabSize { count: (bytes >> shift) as u32, shift }
+    }
+
+    /// Bytes of the vdev that a block of `bytes` on disk takes.
+    #[must_use]
+    pub fn allocated_bytes(&self, bytes: u64) -> u64 {
+        match self.raid_z() {
+            Some(raid_z) => raid_z.allocated_bytes(bytes),
+            None => bytes.next_multiple_of(1 << self.ashift),
+        }
+    }
+
+    /// Tells where the data of a block lies: a drive of the vdev, the first byte from the start of its allocatable space,
+    /// and bytes.
+    pub fn for_each_piece(&self, offset: u64, bytes: u32, mut tell: impl FnMut(u8, u64, u64)) {
+        match self.raid_z() {
+            None => tell(0, offset, bytes.into()),
+            Some(raid_z) => {
+                let in_bytes = |sectors: u64| sectors << self.ashift;
+                for Column { drive, first_sector, sectors } in
+                    raid_z.columns(offset, bytes.into()).data()
+                {
+                    tell(drive, in_bytes(first_sector), in_bytes(sectors.into()));
+                }
+            }
+        }
+    }
+
+    /// Data drives that a row has.
+    #[must_use]
+    pub fn data_drives(&self) -> u64 {
+        self.raid_z().map_or(1, |raid_z| u64::from(raid_z.width - raid_z.parity))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metaslabs(drive_bytes: u64, redundancy: Redundancy) -> (u32, u64) {
+        let MetaslabSize { count, shift } =
+            Vdev { redundancy, ashift: 12, drive_bytes }.metaslabs();
+        (count, 1 << shift)
+    }
+
+    /// Read back from real pools (`zage`): 11 to 15 on small vdevs, 100 to 200 on large ones.
+    #[test]
+    fn metaslabs_are_those_of_real_pools() {
+        let raid_z2 = Redundancy::RaidZ { drives: 6, parity: 2 };
+        assert_eq!(metaslabs(512 << 20, raid_z2), (11, 256 << 20));
+        assert_eq!(metaslabs(256 << 20, raid_z2), (11, 128 << 20));
+        // A drive of 20 TB: 16 GiB each.
+        let mirror = Redundancy::Mirror { drives: 2 };
+        assert_eq!(metaslabs(20_000_000_000_000, mirror), (1_164, 16 << 30));
+        assert_eq!(metaslabs(1 << 40, mirror), (127, 8 << 30));
+    }
+}

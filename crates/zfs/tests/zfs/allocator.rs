@@ -1,0 +1,71 @@
+//! The allocator is given the sizes of blocks in the order of a real pool, and what that pool freed when. It must put
+//! each block where the real one put it, and print the same FRAG.
+
+use strewn_zfs::{Dva, Pool, PoolOptions};
+
+use crate::recording::{Event, Recording, all};
+
+#[test]
+fn each_block_goes_where_the_real_allocator_put_it() {
+    for recording in all() {
+        let (blocks, groups) = replay(&recording);
+        println!("{}: {blocks} blocks, {groups} transaction groups", recording.name);
+        assert!(blocks > 5_000 && groups > 15, "{} is recorded", recording.name);
+    }
+}
+
+/// Returns blocks and transaction groups.
+fn replay(recording: &Recording) -> (usize, usize) {
+    let mut pool = Pool::new(&recording.vdevs, PoolOptions::default());
+    let (mut blocks, mut groups) = (0, 0);
+    let mut now = (0, 1);
+    let mut ended = Vec::new();
+    let events = recording.events();
+    for (number, event) in events.iter().enumerate() {
+        let name = format!("{}, line {}: {event:?}", recording.name, number + 1);
+        match event {
+            Event::Allocate { at, bytes, copies, .. } => {
+                begin(&mut pool, &mut now, *at);
+                let placed = pool.allocate(*bytes, copies.len()).unwrap();
+                assert_eq!(*placed, **copies, "{name}");
+                blocks += 1;
+            }
+            Event::Free { at, copy } => {
+                begin(&mut pool, &mut now, *at);
+                pool.free(Dva { ..*copy });
+            }
+            Event::End { txg, .. } => {
+                // One for each vdev that it has changed.
+                ended.push(event);
+                if ends(events.get(number + 1), *txg) {
+                    continue;
+                }
+                pool.sync_pass();
+                pool.sync_done();
+                ended.drain(..).for_each(|event| check_end(&pool, event, &name));
+                groups += 1;
+            }
+            Event::Other => {}
+        }
+    }
+    (blocks, groups)
+}
+
+fn ends(event: Option<&Event>, group: u64) -> bool {
+    matches!(event, Some(Event::End { txg, .. }) if *txg == group)
+}
+
+/// An event of a later sync pass of the same transaction group ends the pass before.
+fn begin(pool: &mut Pool, now: &mut (u64, u32), at: (u64, u32)) {
+    if at.0 == now.0 && at.1 != now.1 {
+        pool.sync_pass();
+    }
+    *now = at;
+}
+
+fn check_end(pool: &Pool, event: &Event, name: &str) {
+    let Event::End { vdev, frag, allocated, metaslabs, .. } = event else { unreachable!() };
+    assert_eq!(pool.fragmentation_of(*vdev), *frag, "FRAG of vdev {vdev}, {name}");
+    assert_eq!(pool.allocated_on(*vdev), *allocated, "bytes in use on vdev {vdev}, {name}");
+    assert_eq!(&pool.metaslabs_of(*vdev).collect::<Vec<_>>(), metaslabs, "vdev {vdev}, {name}");
+}

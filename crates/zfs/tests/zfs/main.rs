@@ -1,0 +1,11 @@
+//! The model beside real OpenZFS 2.3.2, as `reference/` has recorded it.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod aged;
+mod allocator;
+mod asize;
+mod commands;
+mod order;
+mod recording;
+mod volumes;
