@@ -174,6 +174,8 @@ pub struct LayoutMeasures {
     pub luns: Vec<LunLayoutMeasures>,
     /// The fragmentation of free space. `None` for an in-place array, which allocates none.
     pub free_space: Option<FreeSpace>,
+    /// What a ZFS pool calls its fragmentation (FRAG), in percent; `None` for any other array.
+    pub frag_percent: Option<u8>,
 }
 
 /// A parity group of an array with several, or a disk group.
@@ -201,13 +203,14 @@ impl LayoutMeasures {
     /// That of no LUNs.
     #[must_use]
     pub fn nothing() -> Self {
-        Self { luns: Vec::new(), free_space: None }
+        Self { luns: Vec::new(), free_space: None, frag_percent: None }
     }
 
     /// The layouts of two arrays as those of one, the LUNs of `other` last.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         self.luns.extend(other.luns);
+        self.frag_percent = self.frag_percent.max(other.frag_percent);
         self.free_space = match (self.free_space, other.free_space) {
             (Some(one), Some(other)) => Some(one.with(&other)),
             (one, other) => one.or(other),

@@ -446,6 +446,7 @@ fn of_segment(
         free_space: segment.layout.free_space.map(|free_space| FreeSpace {
             score: free_space.score,
             largest_run_blocks: free_space.largest_run_blocks,
+            frag_percent: segment.layout.frag_percent.map(f64::from),
         }),
         // Only a write-anywhere array has consistency points.
         consistency_points: segment.layout.free_space.map(|_| ConsistencyPoints {

@@ -125,7 +125,7 @@ impl Array<()> for StripedArray {
             LunLayoutMeasures { file, rewritten: None }
         };
         let luns = self.luns.iter().enumerate().map(of_lun).collect();
-        LayoutMeasures { luns, free_space: None }
+        LayoutMeasures { luns, ..LayoutMeasures::nothing() }
     }
 }
 

@@ -207,6 +207,9 @@ pub struct FreeSpace {
     pub score: f64,
     /// Longest run of free blocks on one spindle, blocks of 4 KiB.
     pub largest_run_blocks: u64,
+    /// FRAG of a ZFS pool, as `zpool list` prints it, percent; none for any other array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frag_percent: Option<f64>,
 }
 
 /// Consistency points of a write-anywhere array in a segment.

@@ -120,7 +120,8 @@ fn write_anywhere() -> ArrayResults {
             span_percent: 4.9 + 10.0 * age,
             rewritten_percent: Some(15.0 + 69.0 * age),
         };
-        segment.free_space = Some(FreeSpace { score: 0.99, largest_run_blocks: 31_000_000 });
+        segment.free_space =
+            Some(FreeSpace { score: 0.99, largest_run_blocks: 31_000_000, frag_percent: None });
         segment.consistency_points = Some(ConsistencyPoints {
             count: 190,
             back_to_back: 0,

@@ -131,7 +131,7 @@ impl Space {
                 group.file_layout(first_sector, lun.file_sectors, self.config.spindle_sectors);
             LunLayoutMeasures { file, rewritten: None }
         });
-        LayoutMeasures { luns: luns.collect(), free_space: None }
+        LayoutMeasures { luns: luns.collect(), ..LayoutMeasures::nothing() }
     }
 
     /// The disk groups, if there are several.

@@ -1,8 +1,8 @@
 //! The declarations of the columns.
 
 use super::Group::{
-    Bands, ClientRaid, Failures, Machine, PageCache, Phases, ReadAhead, Relocation, Snapshots,
-    StripeDestages,
+    Bands, ClientRaid, Failures, Frag, Machine, PageCache, Phases, ReadAhead, Relocation,
+    Snapshots, StripeDestages,
 };
 use super::OverSegments::{Longest, MeanOfOperations, MeanOverTime, Sum, Weighted};
 use super::Table::{Array, Compare, Host, OfGroup, Terminal, TerminalIfRoom, TerminalUnlessFull};
@@ -137,6 +137,10 @@ columns! {
     /// free blocks that lie right behind another free block, 0 to 1
     number("free_space_score_0_to_1", Unit::Score, field!(free_space?.score)).with_decimals(4)
         .headed("free-space\nscore", "free-space score").on(&[Array]);
+    /// FRAG of a ZFS pool, as `zpool list` prints it, %
+    percent("frag_percent", field!(free_space?.frag_percent)).with_decimals(0)
+        .headed("FRAG\n%", "FRAG %").in_group(Frag).yielding(3).on(&[Terminal, Array, Compare])
+        .figure("frag_percent", MeanOverTime);
     /// longest run of free blocks on one spindle, of 4 KiB
     count("largest_free_run_blocks", field!(free_space?.largest_run_blocks));
     /// consistency points begun

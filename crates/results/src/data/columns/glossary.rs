@@ -44,6 +44,7 @@ impl Group {
             Self::ReadAhead => "read-ahead",
             Self::Phases => "phases",
             Self::Relocation => "relocation",
+            Self::Frag => "a ZFS pool",
             Self::StripeDestages => "stripes destaged together",
             Self::Bands => "bands",
             Self::Housekeeping => "housekeeping",

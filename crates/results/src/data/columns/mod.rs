@@ -148,6 +148,8 @@ pub enum Group {
     Phases,
     /// Arrays relocate blocks.
     Relocation,
+    /// A ZFS pool has its FRAG.
+    Frag,
     /// An array in place destages stripes together.
     StripeDestages,
     /// Figures have bands.
@@ -372,6 +374,7 @@ impl Group {
             Self::ReadAhead => segment.cache.read_ahead.is_some(),
             Self::Phases => segment.phase.is_some(),
             Self::Relocation => segment.relocation.is_some(),
+            Self::Frag => segment.free_space.is_some_and(|space| space.frag_percent.is_some()),
             Self::StripeDestages => segment.stripe_destages.is_some(),
             Self::Bands => segment.band.is_some(),
             Self::Housekeeping => segment.housekeeping.is_some(),
