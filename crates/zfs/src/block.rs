@@ -66,8 +66,7 @@ impl Block {
     pub fn free(self, pool: &mut Pool, bytes: u64) {
         if !self.is_hole() {
             let (vdev, offset) = self.place();
-            let allocated_bytes = pool.allocated_bytes(vdev, bytes);
-            pool.free(Dva { vdev, offset, allocated_bytes });
+            pool.free_block(vdev, offset, bytes);
         }
     }
 
@@ -104,16 +103,21 @@ impl Block {
         stage: Stage,
         writes: &mut Vec<BlockWrite>,
     ) -> Result<(), NoRoom> {
-        let placed = pool.allocate(bytes, copies.len())?;
+        let (placed, bytes) = match pool.allocate(bytes, copies.len()) {
+            Ok(placed) => (placed, bytes),
+            // The header takes a sector.
+            Err(_) => (pool.allocate_in_pieces(bytes, copies.len())?, SECTOR_BYTES),
+        };
         for (block, dva) in copies.iter_mut().zip(placed.iter()) {
             let old = std::mem::replace(block, Self::at(*dva));
             old.free(pool, old_bytes);
-            writes.push(BlockWrite {
-                vdev: dva.vdev,
-                offset: dva.offset,
-                bytes: bytes as u32,
-                stage,
-            });
+            let write = |dva: &Dva, bytes: u64| {
+                let Dva { vdev, offset, .. } = *dva;
+                BlockWrite { vdev, offset, bytes: bytes as u32, stage }
+            };
+            let pieces = pool.pieces(dva.vdev, dva.offset).into_iter().flatten();
+            writes.extend(pieces.map(|piece| write(&piece.dva, piece.bytes)));
+            writes.push(write(dva, bytes));
         }
         Ok(())
     }

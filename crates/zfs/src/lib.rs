@@ -1,8 +1,9 @@
 //! OpenZFS pools as a model: where blocks go, how fragmented a pool becomes, and what that costs its drives.
 //!
 //! People ask how slow a pool gets as it fills, ages, or is given small blocks. The answer is in rules that OpenZFS
-//! states in code: which metaslab a block goes to, what RAID-Z rounds it up to, when a freed block may be used again. The
-//! crate has these rules as data structures without I/O and without a clock, and a controller that runs them over drives.
+//! states in code: which metaslab a block goes to, what RAID-Z rounds it up to, when a freed block may be used again.
+//! The crate has these rules as data structures without I/O and without a clock, and a controller that runs them over
+//! drives.
 //!
 //! # Space
 //!
@@ -18,7 +19,7 @@
 //! assert_eq!(RaidZ { width: 6, parity: 2, ashift: 12 }.allocated_bytes(8 << 10), 24 << 10);
 //!
 //! let redundancy = Redundancy::RaidZ { drives: 6, parity: 2 };
-//! let vdev = Vdev { redundancy, ashift: 12, drive_bytes: 512 << 20 };
+//! let vdev = Vdev { redundancy, ashift: 12, drive_bytes: 512 << 20, scale_down: 1 };
 //! let mut pool = Pool::new(&[vdev], PoolOptions::default());
 //! let shape = VolumeShape { blocks: 16_384, block_bytes: 8 << 10, stored_bytes: 8 << 10 };
 //! let mut volume = Volume::new(shape);

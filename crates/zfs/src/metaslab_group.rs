@@ -148,6 +148,11 @@ impl MetaslabGroup {
         metaslab.passivate(weight);
     }
 
+    /// Sectors that may be allocated now.
+    pub fn allocatable(&self) -> u64 {
+        self.metaslabs.iter().map(|metaslab| u64::from(metaslab.free().free())).sum()
+    }
+
     /// Frees sectors in the transaction group that is syncing.
     pub fn free(&mut self, sector: u64, sectors: u32) {
         let id = sector >> self.shift;
@@ -165,6 +170,11 @@ impl MetaslabGroup {
         for metaslab in &mut self.metaslabs {
             metaslab.sync_done(txg, version, defers);
         }
+    }
+
+    /// Sectors that are freed and not to be allocated yet.
+    pub fn deferred(&self) -> u64 {
+        self.metaslabs.iter().map(|metaslab| u64::from(metaslab.deferred())).sum()
     }
 
     /// Sectors in use, and those that are freed but may not be allocated yet.

@@ -2,6 +2,8 @@
 //!
 //! `metaslab.c` of OpenZFS: `metaslab_alloc_dva`, `metaslab_class`, and `spa_sync`'s order of passes.
 
+use std::collections::BTreeMap;
+
 use strewn_base::state::SavedValue;
 
 use crate::fragmentation::Version;
@@ -21,7 +23,7 @@ const LEAST_FOR_EMBEDDED_LOG: u32 = 64;
 const SLOP_SHIFT: u8 = 5;
 
 /// Where a copy of a block lies: a data virtual address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, SavedValue)]
 pub struct Dva {
     /// Top-level vdev.
     pub vdev: u16,
@@ -56,7 +58,7 @@ impl std::ops::Deref for Copies {
     }
 }
 
-/// No vdev has room for a block in one piece.
+/// There is no room for a block, not even in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoRoom {
     /// Bytes of the block on disk.
@@ -65,7 +67,12 @@ pub struct NoRoom {
 
 impl std::fmt::Display for NoRoom {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(to, "no free segment takes a block of {} bytes", self.bytes)
+        write!(
+            to,
+            "the pool is full: there is no room for a block of {} bytes; give smaller LUNs, more vdevs or, for a run that \
+             is scaled down, a larger scale",
+            self.bytes
+        )
     }
 }
 
@@ -118,16 +125,40 @@ pub struct Pool {
     turn: u64,
     first_pass: bool,
     txg: u64,
+    /// Blocks in pieces, by the place of each copy of their header. The first has the pieces.
+    gangs: BTreeMap<(u16, u64), Vec<Piece>>,
 }
+
+/// A piece of a block that found no room in one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
+pub struct Piece {
+    /// Where a copy of it lies.
+    pub dva: Dva,
+    /// Its bytes without parity.
+    pub bytes: u64,
+}
+
+/// Pieces of a block in pieces, each of which may be in pieces itself (`SPA_GBH_NBLKPTRS`).
+const GANG_PIECES: u64 = 3;
+
+/// Bytes of the header that leads to them.
+const GANG_HEADER_BYTES: u64 = 512;
 
 impl Pool {
     /// The share of a pool that is kept free, unless it is very small or very large.
     pub const SLOP_SHARE: f64 = 1.0 / (1 << SLOP_SHIFT) as f64;
 
-    /// What is kept free of a pool of `bytes` (`spa_get_slop_space`).
+    /// What is kept free of a pool of `bytes` (`spa_get_slop_space`), if it is scaled down by so much.
     #[must_use]
-    pub fn slop_bytes(bytes: u64) -> u64 {
-        (bytes >> SLOP_SHIFT).clamp(128 << 20, 128 << 30).min(bytes / 2)
+    pub fn slop_bytes(bytes: u64, scale_down: u32) -> u64 {
+        let by = u64::from(scale_down);
+        (bytes >> SLOP_SHIFT).clamp((128 << 20) / by, (128 << 30) / by).min(bytes / 2)
+    }
+
+    /// Whether more is free than is kept free.
+    pub(crate) fn keeps_slop(&self) -> bool {
+        let scale_down = self.tops[0].vdev.scale_down;
+        self.bytes() - self.allocated() > Self::slop_bytes(self.bytes(), scale_down)
     }
 
     /// Creates an empty pool.
@@ -143,6 +174,7 @@ impl Pool {
             turn: 0,
             first_pass: true,
             txg: 1,
+            gangs: BTreeMap::new(),
         };
         vdevs.iter().for_each(|vdev| pool.add(*vdev));
         assert!(!pool.tops.is_empty(), "a pool has a vdev");
@@ -163,11 +195,6 @@ impl Pool {
         self.tops.push(Top { vdev, size, group, log_metaslab, bias: 0, allocated: 0 });
         self.rotor = self.tops.len() - 1;
         self.turn = 0;
-    }
-
-    /// Its top-level vdevs.
-    pub fn vdevs(&self) -> impl Iterator<Item = &Vdev> {
-        self.tops.iter().map(|top| &top.vdev)
     }
 
     /// The transaction group that is syncing, or would be next.
@@ -196,6 +223,89 @@ impl Pool {
             }
         }
         Ok(placed)
+    }
+
+    /// Allocates a block in pieces, for which there is no room in one (`zio_write_gang_block`). Returns the copies of its
+    /// header; [`pieces`](Self::pieces) has the rest.
+    ///
+    /// # Errors
+    /// If there is no room for the pieces either. Nothing is allocated then.
+    pub(crate) fn allocate_in_pieces(
+        &mut self,
+        bytes: u64,
+        copies: usize,
+    ) -> Result<Copies, NoRoom> {
+        let header = self.allocate(GANG_HEADER_BYTES, copies)?;
+        let mut pieces = Vec::new();
+        if let Err(error) = self.add_pieces(bytes, copies, &mut pieces) {
+            pieces.iter().for_each(|piece| self.free(piece.dva));
+            header.iter().for_each(|dva| self.free(*dva));
+            return Err(error);
+        }
+        for dva in header.iter() {
+            self.gangs.insert((dva.vdev, dva.offset), std::mem::take(&mut pieces));
+        }
+        Ok(header)
+    }
+
+    fn add_pieces(
+        &mut self,
+        bytes: u64,
+        copies: usize,
+        pieces: &mut Vec<Piece>,
+    ) -> Result<(), NoRoom> {
+        let least = 1 << self.tops[0].vdev.ashift;
+        if bytes <= least {
+            return Err(NoRoom { bytes });
+        }
+        let mut left = bytes;
+        for piece in 0..GANG_PIECES {
+            let part = left.div_ceil(GANG_PIECES - piece).next_multiple_of(least).min(left);
+            if part == 0 {
+                break;
+            }
+            left -= part;
+            match self.allocate(part, copies) {
+                Ok(placed) => {
+                    pieces.extend(placed.iter().map(|dva| Piece { dva: *dva, bytes: part }));
+                }
+                // A piece in pieces has a header of its own.
+                Err(_) => {
+                    let header = self.allocate(GANG_HEADER_BYTES, copies)?;
+                    let bytes = GANG_HEADER_BYTES;
+                    pieces.extend(header.iter().map(|dva| Piece { dva: *dva, bytes }));
+                    self.add_pieces(part, copies, pieces)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The pieces of a block with a header there; `None` for a block in one piece.
+    #[inline]
+    pub(crate) fn pieces(&self, vdev: u16, offset: u64) -> Option<&[Piece]> {
+        match self.gangs.is_empty() {
+            true => None,
+            false => self.gangs.get(&(vdev, offset)).map(Vec::as_slice),
+        }
+    }
+
+    /// Blocks in pieces.
+    #[must_use]
+    pub fn gang_blocks(&self) -> usize {
+        self.gangs.values().filter(|pieces| !pieces.is_empty()).count()
+    }
+
+    /// Frees a copy of a block of so many bytes, and its pieces with the first.
+    pub(crate) fn free_block(&mut self, vdev: u16, offset: u64, bytes: u64) {
+        let pieces = match self.gangs.is_empty() {
+            true => None,
+            false => self.gangs.remove(&(vdev, offset)),
+        };
+        let bytes = if pieces.is_some() { GANG_HEADER_BYTES } else { bytes };
+        let allocated_bytes = self.allocated_bytes(vdev, bytes);
+        self.free(Dva { vdev, offset, allocated_bytes });
+        pieces.into_iter().flatten().for_each(|piece| self.free(piece.dva));
     }
 
     fn allocate_copy(&mut self, bytes: u64, others: &[Dva]) -> Option<Dva> {
@@ -248,6 +358,12 @@ impl Pool {
         Some(Dva { vdev: at as u16, offset, allocated_bytes })
     }
 
+    /// Bytes of a sector of the first vdev.
+    #[must_use]
+    pub fn sector_bytes(&self) -> u64 {
+        1 << self.tops[0].vdev.ashift
+    }
+
     /// Bytes that a block of `bytes` takes on a vdev, parity included.
     #[must_use]
     pub fn allocated_bytes(&self, vdev: u16, bytes: u64) -> u64 {
@@ -270,8 +386,7 @@ impl Pool {
     /// The transaction group is synced.
     pub fn sync_done(&mut self) {
         // Close to full, freed blocks are not kept back.
-        let free = self.bytes() - self.allocated();
-        let defers = free > Self::slop_bytes(self.bytes());
+        let defers = self.keeps_slop();
         let (txg, version) = (self.txg, self.version);
         for top in &mut self.tops {
             top.group.sync_done(txg, version, defers);
@@ -279,6 +394,18 @@ impl Pool {
         }
         self.first_pass = true;
         self.txg += 1;
+    }
+
+    /// Bytes that may be allocated now, parity included: freed blocks may be later.
+    #[must_use]
+    pub fn allocatable(&self) -> u64 {
+        self.tops.iter().map(|top| top.group.allocatable() << top.vdev.ashift).sum()
+    }
+
+    /// Bytes that are freed and not to be allocated yet, parity included.
+    #[must_use]
+    pub fn deferred(&self) -> u64 {
+        self.tops.iter().map(|top| top.group.deferred() << top.vdev.ashift).sum()
     }
 
     /// Bytes of the vdevs, parity included.
@@ -304,6 +431,12 @@ impl Pool {
     pub(crate) fn free_segments_of(&self, metaslab: usize) -> u64 {
         let mut all = self.tops.iter().flat_map(|top| top.group.metaslabs());
         all.nth(metaslab).map_or(0, |metaslab| metaslab.free().count())
+    }
+
+    /// The most free segments of a metaslab.
+    pub(crate) fn most_free_segments(&self) -> u64 {
+        let all = self.tops.iter().flat_map(|top| top.group.metaslabs());
+        all.map(|metaslab| metaslab.free().count()).max().unwrap_or(0)
     }
 
     /// Tells the bytes of each free segment that may be allocated.

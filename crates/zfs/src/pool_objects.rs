@@ -1,7 +1,7 @@
 //! The pool's own objects (the MOS): what each transaction group changes of them.
 //!
-//! Measured on OpenZFS 2.3.2 by logging each allocation (docs/zfs.md). In the first sync pass, what describes volumes is
-//! written. In the second, the space maps: a log of what this transaction group has allocated and freed, and the space
+//! Measured on OpenZFS 2.3.2 by logging each allocation (docs/zfs.md). In the first sync pass, what describes volumes
+//! is written. In the second, the space maps: a log of what this transaction group has allocated and freed, and the space
 //! map of one metaslab, after which older logs are not needed any more. This changes descriptions again, which are
 //! written where they are, in this pass and the third. All is stored in three copies.
 
@@ -83,6 +83,13 @@ impl PoolObjects {
             next_flushed: 0,
             logs: VecDeque::new(),
         }
+    }
+
+    /// The most bytes that a transaction group writes of them, all copies, if it frees so many segments.
+    pub(crate) fn most_bytes(&self, pool: &Pool, freed_segments: u64) -> u64 {
+        let segments = pool.most_free_segments() + freed_segments;
+        let blocks = (FIRST_PASS + SECOND_PASS) as u64;
+        COPIES as u64 * (blocks * BLOCK_BYTES + 2 * SPACE_MAP_BYTES + segments * SEGMENT_BYTES)
     }
 
     /// Writes what a transaction group changes that has freed so many segments.

@@ -136,6 +136,22 @@ mod tests {
         assert_eq!(columns.data().map(|column| column.first_sector).max(), Some(5));
     }
 
+    /// With single parity, parity and the first data change places every MiB.
+    #[test]
+    fn raid_z1_swaps_parity_and_data_in_every_other_mib() {
+        let raid_z = RaidZ { width: 5, parity: 1, ashift: 12 };
+        let drives = |mib: u64| {
+            let columns = raid_z.columns((mib << 20) + (mib << 12), 8_192);
+            let of = |columns: &mut dyn Iterator<Item = Column>| {
+                columns.map(|column| (column.drive, column.first_sector)).collect::<Vec<_>>()
+            };
+            (of(&mut columns.parity()), of(&mut columns.data()))
+        };
+        assert_eq!(drives(0), (vec![(0, 0)], vec![(1, 0), (2, 0)]));
+        // Sector 257 is on the third drive.
+        assert_eq!(drives(1), (vec![(3, 51)], vec![(2, 51), (4, 51)]));
+    }
+
     #[test]
     fn columns_add_up_to_what_is_allocated() {
         for (width, parity) in [(3, 1), (5, 1), (6, 2), (11, 2), (12, 3), (16, 3)] {

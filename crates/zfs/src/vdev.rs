@@ -16,6 +16,9 @@ const LABEL_BYTES: u64 = 256 << 10;
 /// The largest block, and so the least metaslab: 16 MiB.
 const LARGEST_BLOCK_SHIFT: u8 = 24;
 
+/// A metaslab of a pool that is scaled down has at least so many sectors: 2^8.
+const LEAST_METASLAB_SECTORS_SHIFT: u8 = 8;
+
 /// What protects the blocks of a top-level vdev.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub enum Redundancy {
@@ -42,6 +45,9 @@ pub struct Vdev {
     pub ashift: u8,
     /// Bytes of its smallest drive.
     pub drive_bytes: u64,
+    /// What a pool is divided by that has as many metaslabs: each is smaller by the power of two in it. 1 for a pool of
+    /// its own size.
+    pub scale_down: u32,
 }
 
 /// How a vdev is divided into metaslabs.
@@ -84,6 +90,16 @@ impl Vdev {
     /// How it is divided into metaslabs (`vdev_metaslab_set_size`): some 200 of at most 16 GiB, and at least 16 MiB.
     #[must_use]
     pub fn metaslabs(&self) -> MetaslabSize {
+        if self.scale_down > 1 {
+            let full = Self {
+                drive_bytes: self.drive_bytes.saturating_mul(self.scale_down.into()),
+                scale_down: 1,
+                ..*self
+            };
+            let smaller = full.metaslabs().shift.saturating_sub(self.scale_down.ilog2() as u8);
+            let shift = smaller.max(self.ashift + LEAST_METASLAB_SECTORS_SHIFT);
+            return MetaslabSize { count: (self.bytes() >> shift) as u32, shift };
+        }
         // 512 MiB, unless that gives fewer than 16 or more than 200.
         let (bytes, count) = (self.bytes(), self.bytes() >> 29);
         let shift_for = |parts: u64| (bytes / parts).checked_ilog2().map_or(0, |log| log as u8 + 1);
@@ -108,8 +124,8 @@ impl Vdev {
         }
     }
 
-    /// Tells where the data of a block lies: a drive of the vdev, the first byte from the start of its allocatable space,
-    /// and bytes.
+    /// Tells where the data of a block lies: a drive of the vdev, the first byte from the start of its allocatable
+    /// space, and bytes.
     pub fn for_each_piece(&self, offset: u64, bytes: u32, mut tell: impl FnMut(u8, u64, u64)) {
         match self.raid_z() {
             None => tell(0, offset, bytes.into()),
@@ -137,7 +153,7 @@ mod tests {
 
     fn metaslabs(drive_bytes: u64, redundancy: Redundancy) -> (u32, u64) {
         let MetaslabSize { count, shift } =
-            Vdev { redundancy, ashift: 12, drive_bytes }.metaslabs();
+            Vdev { redundancy, ashift: 12, drive_bytes, scale_down: 1 }.metaslabs();
         (count, 1 << shift)
     }
 
@@ -151,5 +167,14 @@ mod tests {
         let mirror = Redundancy::Mirror { drives: 2 };
         assert_eq!(metaslabs(20_000_000_000_000, mirror), (1_164, 16 << 30));
         assert_eq!(metaslabs(1 << 40, mirror), (127, 8 << 30));
+    }
+
+    #[test]
+    fn a_pool_that_is_scaled_down_has_as_many_metaslabs() {
+        let redundancy = Redundancy::Mirror { drives: 2 };
+        let full = Vdev { redundancy, ashift: 12, drive_bytes: 1 << 40, scale_down: 1 };
+        let small = Vdev { drive_bytes: 1 << 34, scale_down: 64, ..full };
+        assert_eq!(full.metaslabs(), MetaslabSize { count: 127, shift: 33 });
+        assert_eq!(small.metaslabs(), MetaslabSize { count: 127, shift: 27 });
     }
 }

@@ -29,7 +29,7 @@ const DESCRIPTION_LEVELS: usize = 6;
 const DESCRIPTION_BYTES: u64 = 4_096;
 
 /// Copies of metadata (`redundant_metadata=all`).
-const METADATA_COPIES: usize = 2;
+pub(crate) const METADATA_COPIES: usize = 2;
 
 /// A volume's size, and that of its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
@@ -120,6 +120,11 @@ impl Volume {
     #[must_use]
     pub fn levels(&self) -> usize {
         self.indirect.len()
+    }
+
+    /// Indirect blocks of all levels.
+    pub(crate) fn indirect_count(&self) -> u64 {
+        self.indirect.iter().map(|level| level.len() as u64).sum()
     }
 
     /// The level and number of each indirect block that is written, the lowest level first.

@@ -135,13 +135,23 @@ impl Drives {
     }
 
     /// Reads a block.
-    pub fn read(&mut self, now_ns: u64, key: u64, purpose: Purpose, at: (u16, u64), bytes: u32) {
+    pub fn read(
+        &mut self,
+        now_ns: u64,
+        key: u64,
+        purpose: Purpose,
+        (at, bytes): ((u16, u64), u32),
+        rest: impl Iterator<Item = ((u16, u64), u32)>,
+    ) {
         let id =
             self.blocks.insert(BlockIo { key, purpose, vdev: at.0, offset: at.1, bytes, left: 0 });
         if purpose == Purpose::Prefetch {
             self.prefetches.insert(key, id as u32);
         }
-        self.push_read(now_ns, id as u32);
+        let id = id as u32;
+        self.push_read(now_ns, id, at, bytes);
+        rest.for_each(|(at, bytes)| self.push_read(now_ns, id, at, bytes));
+        self.finish_if_done(id);
     }
 
     /// Somebody waits for a block that is read ahead, if it is.
@@ -155,8 +165,8 @@ impl Drives {
         }
     }
 
-    fn push_read(&mut self, now_ns: u64, id: u32) {
-        let BlockIo { purpose, vdev: vdev_number, offset, bytes, .. } = *self.block(id);
+    fn push_read(&mut self, now_ns: u64, id: u32, (vdev_number, offset): (u16, u64), bytes: u32) {
+        let purpose = self.block(id).purpose;
         let class = if purpose == Purpose::Prefetch { Class::AsyncRead } else { Class::SyncRead };
         let vdev = self.vdevs[usize::from(vdev_number)];
         let first_drive = self.first_drive[usize::from(vdev_number)];
@@ -359,7 +369,8 @@ impl Drives {
         let Command { drive, class, mut owners } = self.commands.remove(tag.number() as usize);
         self.queues[usize::from(drive)].completed(class);
         for id in owners.drain(..) {
-            self.push_read(now_ns, id);
+            let BlockIo { vdev, offset, bytes, .. } = *self.block(id);
+            self.push_read(now_ns, id, (vdev, offset), bytes);
             self.block_mut(id).left -= 1;
             self.finish_if_done(id);
         }

@@ -3,7 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
-use strewn_array::{Acknowledge, Driver, HostOperation, LunId, OperationId, ProcessorWork, Slots};
+use strewn_array::{
+    Acknowledge, Driver, HostOperation, LunId, OperationId, ProcessorWork, Refusal, Slots,
+};
 use strewn_base::SECTOR_BYTES;
 use strewn_base::state::SavedValue;
 
@@ -208,7 +210,13 @@ impl ZfsArray {
             0 => (volume.block(key.number), volume.shape().stored_bytes),
             level => volume.indirect(level.into(), key.number),
         };
-        self.drives.read(now_ns, key.encode(), purpose, block.place(), bytes);
+        let (vdev, offset) = block.place();
+        let pieces = self.space.pool.pieces(vdev, offset).unwrap_or_default();
+        let bytes = if pieces.is_empty() { bytes } else { SECTOR_BYTES as u32 };
+        // Pieces are known from the header, which in a real pool is read first.
+        let rest =
+            pieces.iter().map(|piece| ((piece.dva.vdev, piece.dva.offset), piece.bytes as u32));
+        self.drives.read(now_ns, key.encode(), purpose, ((vdev, offset), bytes), rest);
         let dirty_percent = self.transactions.dirty_percent();
         self.drives.issue(dirty_percent, &self.config.processor, &mut self.counters, driver);
     }
@@ -249,7 +257,14 @@ impl ZfsArray {
 
     /// A write has all it needs. It is admitted unless too much is dirty.
     fn admit(&mut self, now_ns: u64, id: u32, driver: &mut impl Driver<()>) {
-        if self.transactions.is_full() || !self.host.stalled.is_empty() {
+        let Pending { volume, ref blocks, .. } = self.host.pending[id as usize];
+        let block = u64::from(self.config.volumes[usize::from(volume)].block_bytes);
+        if (blocks.len() as u64).saturating_mul(block) > self.transactions.room_bytes {
+            // Not even alone: the pool is full.
+            self.counters.refused_writes += 1;
+            let Pending { id, .. } = self.host.pending.remove(id as usize);
+            driver.refuse(id, Refusal::NoSpace);
+        } else if self.transactions.is_full() || !self.host.stalled.is_empty() {
             self.counters.stalled_writes += 1;
             self.host.stalled.push_back(id);
         } else if let Some(at_ns) = self.transactions.delay(now_ns) {

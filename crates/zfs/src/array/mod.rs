@@ -107,6 +107,7 @@ impl ZfsArray {
             order: AllocationOrder::new(slots, config.seed),
         };
         space.fill(&config)?;
+        space.check_room()?;
         let blocks: Vec<u32> = shapes.iter().map(|shape| shape.blocks).collect();
         let prefetcher = |shape: &VolumeShape| {
             Prefetcher::new(shape.blocks, shape.block_bytes, config.prefetch_bytes)
@@ -117,11 +118,7 @@ impl ZfsArray {
             arc,
             prefetchers: shapes.iter().map(prefetcher).collect(),
             drives: Drives::new(&config.vdevs),
-            transactions: Transactions::new(
-                &blocks,
-                config.dirty_limit_bytes,
-                config.txg_interval_ns,
-            ),
+            transactions: Transactions::new(&blocks, &config, space.room_bytes()),
             host: Host::default(),
             counters: Counters::default(),
             failures: Vec::new(),

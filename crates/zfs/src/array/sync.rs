@@ -8,13 +8,29 @@ use super::transactions::Syncing;
 use super::{BlockKey, Space, VolumeConfig, ZfsArray, ZfsConfig};
 use crate::block::{BlockWrite, Stage};
 use crate::pool::NoRoom;
-use crate::volume::VolumeShape;
+use crate::volume::{METADATA_COPIES, Volume, VolumeShape};
 
 /// The uberblock goes to the drives of so many top-level vdevs (`SPA_SYNC_MIN_VDEVS`).
 const UBERBLOCK_VDEVS: u16 = 3;
 
 /// What the uberblock is known by.
 const UBERBLOCK: u64 = u64::MAX;
+
+/// A transaction group may take so much of what may be allocated, in percent: the rest is for headers of blocks in
+/// pieces.
+const ROOM_PERCENT: u64 = 60;
+
+/// Segments that a transaction group of a pool short of room may free.
+const MANY_SEGMENTS: u64 = 10_000;
+
+/// Bytes of the largest indirect block on disk.
+const LARGEST_INDIRECT: u64 = 48 << 10;
+
+/// Transaction groups after which all that was freed may be allocated.
+const EMPTY_TXGS: u32 = 2;
+
+/// A transaction group has room for so many blocks, or there is no such array.
+const LEAST_BLOCKS: u64 = 16;
 
 /// Volumes are filled before the run in transaction groups of this share of what may be dirty, in percent.
 const FILL_PERCENT: u64 = 20;
@@ -54,6 +70,45 @@ impl Space {
             }
         }
         Ok(())
+    }
+
+    /// Bytes of volumes that the pool has room for in a transaction group, with all metadata that they may change
+    /// (`spa_asize_inflation` has the same purpose).
+    pub fn room_bytes(&self) -> u64 {
+        // What is freed comes back while nothing is written.
+        self.room_in(self.pool.bytes() - self.pool.allocated() + self.pool.deferred())
+    }
+
+    fn room_in(&self, free: u64) -> u64 {
+        let room = (free * ROOM_PERCENT / 100) as f64;
+        let room = room - self.in_pieces(self.objects.most_bytes(&self.pool, MANY_SEGMENTS)) as f64;
+        let indirect = (METADATA_COPIES as u64 * self.in_pieces(LARGEST_INDIRECT)) as f64;
+        let all_indirect: u64 = self.volumes.iter().map(Volume::indirect_count).sum();
+        let bytes = self.volumes.iter().map(|volume| {
+            let VolumeShape { block_bytes, stored_bytes, .. } = volume.shape();
+            let taken = self.in_pieces(stored_bytes.into()) as f64;
+            // Each block changes an indirect block of its own, or all are changed.
+            let blocks =
+                (room / (taken + indirect)).max((room - indirect * all_indirect as f64) / taken);
+            blocks * f64::from(block_bytes)
+        });
+        bytes.fold(f64::MAX, f64::min).max(0.0) as u64
+    }
+
+    /// What a block takes if only single sectors are free.
+    fn in_pieces(&self, bytes: u64) -> u64 {
+        let sector = self.pool.sector_bytes();
+        bytes.div_ceil(sector) * self.pool.allocated_bytes(0, sector)
+    }
+
+    /// Whether what a pool keeps free is free, and there is room for transaction groups.
+    pub fn check_room(&self) -> Result<(), NoRoom> {
+        let largest = self.volumes.iter().map(|volume| volume.shape().block_bytes).max();
+        let bytes = LEAST_BLOCKS * u64::from(largest.unwrap_or(0));
+        match self.pool.keeps_slop() && self.room_bytes() >= bytes {
+            true => Ok(()),
+            false => Err(NoRoom { bytes }),
+        }
     }
 }
 
@@ -102,10 +157,18 @@ impl ZfsArray {
 
     fn begin_sync(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
         let (blocks, dirty_bytes) = self.transactions.close(now_ns);
+        // Short of room, transaction groups without writes bring back what was freed.
+        let mut empty = 0;
+        while empty < EMPTY_TXGS && self.space.room_in(self.space.pool.allocatable()) < dirty_bytes
+        {
+            self.space.pool.sync_done();
+            empty += 1;
+        }
         let writes = match self.space.sync(&blocks) {
             Ok(writes) => VecDeque::from(writes),
-            Err(error) => unreachable!("volumes fit into their pool: {error}"),
+            Err(error) => unreachable!("there was room for the transaction group: {error}"),
         };
+        self.transactions.room_bytes = self.space.room_bytes();
         let data_blocks: usize = blocks.iter().map(Vec::len).sum();
         self.counters.consistency_point_data_blocks += data_blocks as u64;
         self.counters.allocated_blocks += writes.len() as u64;
@@ -151,6 +214,7 @@ impl ZfsArray {
             }
         }
         self.space.pool.sync_done();
+        self.transactions.room_bytes = self.space.room_bytes();
         self.counters.consistency_points += 1;
         self.counters.consistency_point_blocks += syncing.blocks_in_all;
         self.counters.consistency_point_ns += now_ns - syncing.began_ns;

@@ -9,6 +9,7 @@ use strewn_base::state::SavedValue;
 
 use crate::block::{BlockWrite, Stage};
 
+use super::config::ZfsConfig;
 use super::dirty::DirtyBlocks;
 
 /// A transaction group is written when so much is dirty, in percent of the limit (`zfs_dirty_data_sync_percent`).
@@ -57,6 +58,8 @@ pub struct Transactions {
     pub dirty_bytes: u64,
     /// Of the open one.
     pub open_bytes: u64,
+    /// What the open one may have, for the pool to have room for it.
+    pub room_bytes: u64,
     pub limit_bytes: u64,
     pub interval_ns: u64,
     pub syncing: Option<Syncing>,
@@ -65,7 +68,7 @@ pub struct Transactions {
 }
 
 impl Transactions {
-    pub fn new(volumes: &[u32], limit_bytes: u64, interval_ns: u64) -> Self {
+    pub fn new(volumes: &[u32], config: &ZfsConfig, room_bytes: u64) -> Self {
         let none: Vec<DirtyBlocks> =
             volumes.iter().map(|blocks| DirtyBlocks::new(*blocks)).collect();
         Self {
@@ -74,8 +77,9 @@ impl Transactions {
             opened_ns: 0,
             dirty_bytes: 0,
             open_bytes: 0,
-            limit_bytes,
-            interval_ns,
+            room_bytes,
+            limit_bytes: config.dirty_limit_bytes,
+            interval_ns: config.txg_interval_ns,
             syncing: None,
             last_wakeup_ns: 0,
         }
@@ -104,7 +108,12 @@ impl Transactions {
 
     /// Whether no write may be admitted.
     pub fn is_full(&self) -> bool {
-        self.dirty_bytes >= self.limit_bytes
+        self.dirty_bytes >= self.limit_bytes || self.has_no_room()
+    }
+
+    /// Whether the open one is as large as the pool has room for. One without writes may have one.
+    fn has_no_room(&self) -> bool {
+        self.open_bytes > 0 && self.open_bytes >= self.room_bytes
     }
 
     /// When the next write may go on, if it must wait (`dmu_tx_delay`).
@@ -127,7 +136,8 @@ impl Transactions {
         self.syncing.is_none()
             && self.open_bytes > 0
             && (now_ns >= self.opened_ns + self.interval_ns
-                || self.open_bytes >= self.limit_bytes * SYNC_PERCENT / 100)
+                || self.open_bytes >= self.limit_bytes * SYNC_PERCENT / 100
+                || self.has_no_room())
     }
 
     /// The open one is to be written, and the next opens. Returns its blocks by volume, and their bytes.

@@ -4,8 +4,10 @@
 
 mod aged;
 mod allocator;
+mod array;
 mod asize;
 mod commands;
+mod machine;
 mod order;
 mod recording;
 mod volumes;

@@ -40,7 +40,12 @@ pub fn all() -> [Recording; 3] {
     let raid_z2 = Redundancy::RaidZ { drives: 6, parity: 2 };
     let mirror = Redundancy::Mirror { drives: 2 };
     let single = Redundancy::Mirror { drives: 1 };
-    let vdev = |redundancy, ashift, mib: u64| Vdev { redundancy, ashift, drive_bytes: mib << 20 };
+    let vdev = |redundancy, ashift, mib: u64| Vdev {
+        redundancy,
+        ashift,
+        drive_bytes: mib << 20,
+        scale_down: 1,
+    };
     [
         Recording { name: "raidz2", vdevs: vec![vdev(raid_z2, 12, 64)], volume_mib: 20 },
         Recording { name: "mirrors", vdevs: vec![vdev(mirror, 12, 64); 2], volume_mib: 16 },

@@ -42,7 +42,7 @@ const BYTES: u32 = 8_192;
 /// after each pass.
 pub fn age(ageing: Ageing, passes: usize, seed: u64) -> Vec<Measured> {
     let redundancy = Redundancy::RaidZ { drives: 6, parity: 2 };
-    let vdev = Vdev { redundancy, ashift: 12, drive_bytes: ageing.vdev_mib << 20 };
+    let vdev = Vdev { redundancy, ashift: 12, drive_bytes: ageing.vdev_mib << 20, scale_down: 1 };
     let mut pool = Pool::new(&[vdev], PoolOptions::default());
     let shape = VolumeShape { blocks: BLOCKS, block_bytes: BYTES, stored_bytes: BYTES };
     let mut volume = Volume::new(shape);

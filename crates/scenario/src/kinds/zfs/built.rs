@@ -20,7 +20,7 @@ pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<Zfs
     });
     let config = ZfsConfig {
         version: zfs.version,
-        vdevs: vec![zfs.vdev(drive_bytes); zfs.vdevs.into()],
+        vdevs: vec![zfs.vdev(drive_bytes, scenario.spindle_stretch); zfs.vdevs.into()],
         volumes: volumes.collect(),
         arc_bytes: zfs.arc_bytes,
         dirty_limit_bytes: zfs.dirty_limit_bytes,

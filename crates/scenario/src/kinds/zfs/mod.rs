@@ -113,15 +113,15 @@ impl Protection {
 }
 
 impl Zfs {
-    /// A top-level vdev of it, of drives with so many bytes.
+    /// A top-level vdev of it, of drives with so many bytes after they are scaled down.
     #[must_use]
-    pub fn vdev(&self, drive_bytes: u64) -> Vdev {
+    pub fn vdev(&self, drive_bytes: u64, scale_down: u32) -> Vdev {
         let drives = self.drives as u8;
         let redundancy = match self.redundancy {
             Protection::None | Protection::Mirror => Redundancy::Mirror { drives },
             raid_z => Redundancy::RaidZ { drives, parity: raid_z.parity() as u8 },
         };
-        Vdev { redundancy, ashift: self.ashift as u8, drive_bytes }
+        Vdev { redundancy, ashift: self.ashift as u8, drive_bytes, scale_down }
     }
 
     /// Bytes that a volume's block takes after compression: whole sectors of 512 bytes.

@@ -22,20 +22,20 @@ const TXG_PERCENT: u64 = 20;
 impl Zfs {
     /// Bytes of the pool that a block of a volume takes, with its share of the indirect blocks.
     pub(super) fn bytes_for_a_block(&self) -> f64 {
-        let vdev = self.vdev(0);
+        let vdev = self.vdev(0, 1);
         let indirect = 2 * vdev.allocated_bytes(INDIRECT_BYTES);
         vdev.allocated_bytes(self.stored_bytes()) as f64 + indirect as f64 / f64::from(POINTERS)
     }
 
     /// What volumes may have of a pool of drives of so many bytes, and how that figure comes about.
     pub(super) fn usable(&self, drive_bytes: u64) -> (u64, String) {
-        let vdev = self.vdev(drive_bytes);
+        let vdev = self.vdev(drive_bytes, 1);
         let size = vdev.metaslabs();
         let pool = (u64::from(size.count) << size.shift) * u64::from(self.vdevs);
         let moving = DEFERRED_TXGS * self.dirty_limit_bytes * TXG_PERCENT / 100;
         let for_a_block = self.bytes_for_a_block();
         let of_moving = moving as f64 / self.volblocksize_bytes as f64 * for_a_block;
-        let left = pool.saturating_sub(Pool::slop_bytes(pool)) as f64 - of_moving;
+        let left = pool.saturating_sub(Pool::slop_bytes(pool, 1)) as f64 - of_moving;
         let blocks = (left.max(0.0) / for_a_block) as u64;
         let words = format!(
             "{} in metaslabs, less what is kept free, and a block of {} takes {}",
@@ -47,7 +47,7 @@ impl Zfs {
     }
 
     pub(super) fn check_metaslabs(&self, section: &Section<'_>, drive_bytes: u64) {
-        if self.vdev(drive_bytes).metaslabs().count < 2 {
+        if self.vdev(drive_bytes, 1).metaslabs().count < 2 {
             section.problem(
                 "drives",
                 format!("drives of {} are too small for metaslabs", Bytes(drive_bytes)),
@@ -61,7 +61,7 @@ impl Zfs {
         if matches!(self.redundancy, Protection::None | Protection::Mirror) {
             return None;
         }
-        let vdev = self.vdev(build::capacity_bytes(array));
+        let vdev = self.vdev(build::capacity_bytes(array), 1);
         let taken = vdev.allocated_bytes(self.stored_bytes()) as f64;
         let least = self.stored_bytes() as f64 * f64::from(self.drives) / vdev.data_drives() as f64;
         (taken >= 1.25 * least).then(|| {
@@ -82,7 +82,7 @@ impl Zfs {
 /// The part of the data drives that blocks of volumes can have.
 pub(super) fn capacity(zfs: &Zfs) -> CapacityRule {
     // Of a pool of any size: what is kept free, and what blocks take beside their data.
-    let vdev = zfs.vdev(0);
+    let vdev = zfs.vdev(0, 1);
     let in_a_row = vdev.raid_z().map_or(1.0, |raid_z| f64::from(raid_z.width));
     let data = zfs.volblocksize_bytes as f64 * in_a_row / vdev.data_drives() as f64;
     let share = data / zfs.bytes_for_a_block() * (1.0 - Pool::SLOP_SHARE);

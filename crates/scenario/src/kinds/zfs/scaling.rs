@@ -16,8 +16,7 @@ pub(super) fn transaction_groups(zfs: &Zfs, run: &ScaledRun<'_>) -> Option<Strin
     (here - full >= MATTERS / 10.0).then(|| {
         let what = format!(
             "a transaction group writes {} of the file here, {} at full scale: it is {}, so blocks that are written \
-             together lie {} times as close, and fewer indirect blocks are written for each; metaslabs are as many as \
-             a pool of this size has",
+             together lie {} times as close, and fewer indirect blocks are written for each",
             percent_words(here),
             percent_words(full),
             run.not_divided(),

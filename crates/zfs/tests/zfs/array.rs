@@ -1,0 +1,107 @@
+//! Arrays with a pool, as a host sees them.
+
+use strewn_array::{Array, Direction};
+use strewn_zfs::{Redundancy, Vdev, VolumeConfig, ZfsArray};
+
+use crate::machine::{Machine, SECTORS_A_BLOCK, raid_z2};
+use crate::volumes::SplitMix;
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn what_is_overwritten_counts_as_rewritten() {
+    let mut config = raid_z2(8 * MIB);
+    config.volumes[0].filled_bytes = 8 * MIB;
+    let mut machine = Machine::new(config);
+    let rewritten = |machine: &Machine| machine.array.layout().luns[0].rewritten;
+    assert_eq!(rewritten(&machine), Some(0.0));
+    for block in 0..256 {
+        machine.issue(Direction::Write, block * SECTORS_A_BLOCK, SECTORS_A_BLOCK);
+    }
+    machine.run_until(|_| false);
+    assert_eq!(rewritten(&machine), Some(0.25));
+    assert_eq!(machine.drives.answered, 256);
+}
+
+/// Each block of 8 KiB is two sectors of data, two of parity, and two that are skipped. Those are written to join
+/// blocks: a transaction group in order is few commands.
+#[test]
+fn skipped_sectors_join_neighbours() {
+    let mut config = raid_z2(8 * MIB);
+    config.throttle_slots = None;
+    let mut machine = Machine::new(config);
+    for block in 0..1_024 {
+        machine.issue(Direction::Write, block * SECTORS_A_BLOCK, SECTORS_A_BLOCK);
+    }
+    machine.run_until(|_| false);
+    assert!(machine.drives.writes < 300, "{} commands for 1,024 blocks", machine.drives.writes);
+}
+
+#[test]
+fn a_read_of_raid_z_leaves_parity_alone_unless_a_drive_is_lost() {
+    let mut config = raid_z2(8 * MIB);
+    config.volumes[0].filled_bytes = 8 * MIB;
+    let mut machine = Machine::new(config);
+    machine.issue(Direction::Read, 0, SECTORS_A_BLOCK);
+    machine.run_until(|_| false);
+    // Two drives have the data of a block of 8 KiB; its indirect block is in memory.
+    assert_eq!((machine.drives.reads, machine.drives.answered), (2, 1));
+}
+
+/// Pools that are filled to the last block of their volumes go on, in pieces if need be, or refuse writes.
+#[test]
+fn full_pools_go_on() {
+    let kinds = [
+        (Redundancy::Mirror { drives: 1 }, 4 << 10),
+        (Redundancy::Mirror { drives: 2 }, 128 << 10),
+        (Redundancy::RaidZ { drives: 3, parity: 1 }, 16 << 10),
+        (Redundancy::RaidZ { drives: 6, parity: 2 }, 4 << 10),
+        (Redundancy::RaidZ { drives: 11, parity: 3 }, 128 << 10),
+    ];
+    let (mut answered, mut refused) = (0, 0);
+    for (redundancy, block_bytes) in kinds {
+        for seed in 1..=3 {
+            println!("{redundancy:?}, blocks of {block_bytes}, seed {seed}");
+            let (mut machine, blocks) = fullest(redundancy, block_bytes);
+            let mut random = SplitMix(seed);
+            let sectors = u64::from(block_bytes) / 512;
+            let before = (machine.drives.answered, machine.drives.refused);
+            for _ in 0..40 {
+                for _ in 0..100 {
+                    machine.issue(Direction::Write, random.next() % blocks * sectors, sectors);
+                }
+                machine.run_until(|_| false);
+            }
+            let answers = machine.drives.answered - before.0;
+            let refusals = machine.drives.refused - before.1;
+            assert_eq!(answers + refusals, 4_000, "{redundancy:?} {block_bytes} seed {seed}");
+            answered += answers;
+            refused += refusals;
+        }
+    }
+    println!("{answered} writes answered, {refused} refused for lack of room");
+    assert!(answered > 10 * refused);
+}
+
+/// A pool with the largest volume that it takes, filled, and the volume's blocks.
+fn fullest(redundancy: Redundancy, block_bytes: u32) -> (Machine, u64) {
+    let vdev = Vdev { redundancy, ashift: 12, drive_bytes: 160 * MIB, scale_down: 64 };
+    let with = |blocks: u64| {
+        let bytes = blocks * u64::from(block_bytes);
+        let volume =
+            VolumeConfig { bytes, filled_bytes: bytes, block_bytes, stored_bytes: block_bytes };
+        let mut config = raid_z2(bytes);
+        (config.vdevs, config.volumes) = (vec![vdev], vec![volume]);
+        config.dirty_limit_bytes = 64 * MIB;
+        config
+    };
+    let (mut least, mut most) = (1, vdev.bytes() / u64::from(block_bytes));
+    while most - least > 1 {
+        let middle = u64::midpoint(least, most);
+        match ZfsArray::new(with(middle)) {
+            Ok(_) => least = middle,
+            Err(_) => most = middle,
+        }
+    }
+    (Machine::new(with(least)), least)
+}

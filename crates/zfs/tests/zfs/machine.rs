@@ -1,0 +1,137 @@
+//! An array on emulated drives: 8 ms for each command that does not follow the one before, 150 MB/s, first come, first
+//! served.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use strewn_array::{
+    Acknowledge, Array, Direction, Driver, Durability, HostOperation, LogRecord, Logged, LunId,
+    OperationId, ProcessorCosts, ProcessorWork, Refusal, SpindleCommand, Tag,
+};
+use strewn_zfs::{Redundancy, Vdev, Version, VolumeConfig, ZfsArray, ZfsConfig};
+
+const MIB: u64 = 1 << 20;
+const POSITIONING_NS: u64 = 8_000_000;
+const BYTES_A_SECOND: u64 = 150_000_000;
+
+/// Sectors of 512 bytes in a block of 8 KiB.
+pub const SECTORS_A_BLOCK: u64 = 16;
+
+/// RAID-Z2 of six drives of 512 MiB, with a volume in blocks of 8 KiB that is not filled.
+pub fn raid_z2(volume_bytes: u64) -> ZfsConfig {
+    let redundancy = Redundancy::RaidZ { drives: 6, parity: 2 };
+    let volume = VolumeConfig {
+        bytes: volume_bytes,
+        filled_bytes: 0,
+        block_bytes: 8_192,
+        stored_bytes: 8_192,
+    };
+    ZfsConfig {
+        version: Version::V2_3,
+        vdevs: vec![Vdev { redundancy, ashift: 12, drive_bytes: 512 * MIB, scale_down: 1 }],
+        volumes: vec![volume],
+        arc_bytes: 1_024 * MIB,
+        dirty_limit_bytes: 1_024 * MIB,
+        txg_interval_ns: 5_000_000_000,
+        throttle_slots: Some(32),
+        prefetch_bytes: 64 * MIB,
+        seed: 1,
+        processor: ProcessorCosts::default(),
+    }
+}
+
+/// Drives with one arm, and a host that counts.
+#[derive(Default)]
+pub struct Drives {
+    pub now_ns: u64,
+    /// When each drive is done with all it has, and where its arm is then.
+    drives: Vec<(u64, u64)>,
+    events: BinaryHeap<Reverse<(u64, u64)>>,
+    timer_ns: Option<u64>,
+    pub answered: u64,
+    pub refused: u64,
+    pub reads: u64,
+    pub writes: u64,
+}
+
+impl Durability for Drives {}
+
+impl Driver<()> for Drives {
+    fn processor(&mut self, _: ProcessorWork, _: u64) {}
+
+    fn command(&mut self, command: SpindleCommand<()>) {
+        let (free_ns, at) = &mut self.drives[usize::from(command.spindle.0)];
+        let transfer_ns = u64::from(command.sectors) * 512 * 1_000_000_000 / BYTES_A_SECOND;
+        let positioning_ns = if *at == command.first_sector { 0 } else { POSITIONING_NS };
+        *free_ns = self.now_ns.max(*free_ns) + positioning_ns + transfer_ns;
+        *at = command.first_sector + u64::from(command.sectors);
+        self.events.push(Reverse((*free_ns, command.tag.number())));
+        match command.direction {
+            Direction::Read => self.reads += 1,
+            Direction::Write => self.writes += 1,
+        }
+    }
+
+    fn acknowledge(&mut self, _: OperationId, _: Acknowledge, _: ()) {
+        self.answered += 1;
+    }
+
+    fn refuse(&mut self, _: OperationId, why: Refusal) {
+        assert_eq!(why, Refusal::NoSpace);
+        self.refused += 1;
+    }
+
+    fn set_timer(&mut self, at_ns: u64) {
+        self.timer_ns = Some(at_ns);
+    }
+
+    fn log(&mut self, _: OperationId, _: LogRecord, _: &()) -> Logged {
+        unreachable!("it has no log")
+    }
+
+    fn consistency_point_begins(&mut self) {}
+    fn consistency_point_ends(&mut self) {}
+}
+
+pub struct Machine {
+    pub array: ZfsArray,
+    pub drives: Drives,
+    pub issued: u32,
+}
+
+impl Machine {
+    pub fn new(config: ZfsConfig) -> Self {
+        let drives = config.vdevs.iter().map(|vdev| usize::from(vdev.drives())).sum();
+        let drives = Drives { drives: vec![(0, 0); drives], ..Drives::default() };
+        Self { array: ZfsArray::new(config).unwrap(), drives, issued: 0 }
+    }
+
+    pub fn issue(&mut self, direction: Direction, first_sector: u64, sectors: u64) {
+        let id = OperationId(self.issued);
+        self.issued += 1;
+        let sectors = sectors as u32;
+        let lun = LunId(0);
+        let operation = HostOperation { id, lun, direction, first_sector, sectors, payload: () };
+        self.array.host_operation(self.drives.now_ns, operation, &mut self.drives);
+    }
+
+    /// Goes on until `is_done`, or until nothing is left to happen.
+    pub fn run_until(&mut self, is_done: impl Fn(&Self) -> bool) {
+        while !is_done(self) {
+            let command = self.drives.events.peek().map(|Reverse((at_ns, _))| *at_ns);
+            match (command, self.drives.timer_ns) {
+                (Some(at_ns), timer) if timer.is_none_or(|timer| at_ns <= timer) => {
+                    let Some(Reverse((at_ns, tag))) = self.drives.events.pop() else { return };
+                    self.drives.now_ns = at_ns;
+                    self.array.command_completed(at_ns, Tag::new(tag), (), &mut self.drives);
+                }
+                (_, Some(at_ns)) => {
+                    self.drives.timer_ns = None;
+                    self.drives.now_ns = at_ns;
+                    self.array.timer_fired(at_ns, &mut self.drives);
+                }
+                _ => return,
+            }
+        }
+    }
+}
