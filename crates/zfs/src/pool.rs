@@ -439,6 +439,12 @@ impl Pool {
         all.map(|metaslab| metaslab.free().count()).max().unwrap_or(0)
     }
 
+    /// Bytes of the metaslab that a vdev, which begins with it, has for the intent log; `None` if it has none.
+    pub(crate) fn log_metaslab_bytes(&self, vdev: usize) -> Option<u64> {
+        let top = &self.tops[vdev];
+        top.log_metaslab.map(|_| 1 << top.size.shift)
+    }
+
     /// Tells the bytes of each free segment that may be allocated.
     pub fn for_each_free_segment(&self, mut tell: impl FnMut(u64)) {
         for top in &self.tops {

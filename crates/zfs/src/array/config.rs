@@ -24,6 +24,8 @@ pub struct ZfsConfig {
     pub throttle_slots: Option<u32>,
     /// The most that a stream of reads is read ahead of its host (`zfetch_max_distance`), in bytes; 0 for nothing.
     pub prefetch_bytes: u64,
+    /// Whether a write is answered only when the intent log has it (`sync=always`), or from memory.
+    pub is_synchronous: bool,
     /// Seed of what timing decides in a real pool: the order of allocations under the throttle.
     pub seed: u64,
     /// What work costs the processor.

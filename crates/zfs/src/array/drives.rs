@@ -36,6 +36,8 @@ pub enum Purpose {
     Prefetch,
     /// A transaction group writes it.
     Sync,
+    /// The intent log writes it.
+    Log,
 }
 
 /// A block that is being read or written.
@@ -218,15 +220,29 @@ impl Drives {
         best.nth(turn as usize).unwrap_or(0)
     }
 
-    /// Writes a block.
+    /// Writes a block of a transaction group.
     pub fn write(&mut self, now_ns: u64, key: u64, at: (u16, u64), bytes: u32) {
+        self.write_block(now_ns, key, (Purpose::Sync, Class::AsyncWrite), at, bytes);
+    }
+
+    /// Writes a block of the intent log.
+    pub fn write_log(&mut self, now_ns: u64, key: u64, at: (u16, u64), bytes: u32) {
+        self.write_block(now_ns, key, (Purpose::Log, Class::SyncWrite), at, bytes);
+    }
+
+    fn write_block(
+        &mut self,
+        now_ns: u64,
+        key: u64,
+        (purpose, class): (Purpose, Class),
+        at: (u16, u64),
+        bytes: u32,
+    ) {
         let (vdev_number, offset) = at;
-        let purpose = Purpose::Sync;
         let io = BlockIo { key, purpose, vdev: vdev_number, offset, bytes, left: 0 };
         let id = self.blocks.insert(io) as u32;
         let vdev = self.vdevs[usize::from(vdev_number)];
         let first_drive = self.first_drive[usize::from(vdev_number)];
-        let class = Class::AsyncWrite;
         match vdev.raid_z() {
             None => {
                 let first_sector = (LABEL_START_BYTES + offset) / SECTOR_BYTES;

@@ -299,12 +299,17 @@ impl ZfsArray {
             // An empty transaction group begins with its first write here; in a real pool one is open at any time.
             self.transactions.opened_ns = self.transactions.opened_ns.max(now_ns);
         }
+        let logged = blocks.len() as u64 * u64::from(bytes);
         for number in blocks {
             if self.transactions.make_dirty(volume.into(), number, bytes) {
                 let key = BlockKey { volume, level: 0, number }.encode();
                 self.arc.make_dirty(now_ns, Block { key, bytes, kind: Kind::Data });
             }
         }
-        driver.acknowledge(id, Acknowledge::AfterProcessor, ());
+        if self.config.is_synchronous {
+            self.intent_log.push(id, logged);
+        } else {
+            driver.acknowledge(id, Acknowledge::AfterProcessor, ());
+        }
     }
 }

@@ -4,14 +4,15 @@ mod config;
 mod dirty;
 mod drives;
 mod host;
+mod intent_log;
 mod measures;
 mod prefetch;
 mod sync;
 mod transactions;
 
 use strewn_array::{
-    Array, Counters, DataLost, Direction, Driver, Durable, FailedSpindle, Growable, HostOperation,
-    LayoutMeasures, LunId, ProcessorCosts, Snapshots, SpindleCommand, Tag,
+    Acknowledge, Array, Counters, DataLost, Direction, Driver, Durable, FailedSpindle, Growable,
+    HostOperation, LayoutMeasures, LunId, ProcessorCosts, Snapshots, SpindleCommand, Tag,
 };
 use strewn_raid::SpindleIndex;
 
@@ -24,6 +25,7 @@ use crate::volume::{Volume, VolumeShape};
 pub use config::{VolumeConfig, ZfsConfig};
 use drives::{Drives, Purpose};
 use host::Host;
+use intent_log::IntentLog;
 use prefetch::Prefetcher;
 use transactions::Transactions;
 
@@ -53,6 +55,7 @@ pub struct ZfsArray {
     drives: Drives,
     transactions: Transactions,
     host: Host,
+    intent_log: IntentLog,
     counters: Counters,
     failures: Vec<FailedSpindle>,
     /// The last transaction group before the run.
@@ -63,7 +66,7 @@ pub struct ZfsArray {
 strewn_base::saved_state! {
     impl for ZfsArray {
         parts: space;
-        values: arc, prefetchers, drives, transactions, host, counters, failures, filled_in_txg, timer_ns;
+        values: arc, prefetchers, drives, transactions, host, intent_log, counters, failures, filled_in_txg, timer_ns;
         built: config;
     }
 }
@@ -120,6 +123,7 @@ impl ZfsArray {
             drives: Drives::new(&config.vdevs),
             transactions: Transactions::new(&blocks, &config, space.room_bytes()),
             host: Host::default(),
+            intent_log: IntentLog::new(config.vdevs.len()),
             counters: Counters::default(),
             failures: Vec::new(),
             filled_in_txg: space.pool.txg() - 1,
@@ -134,12 +138,18 @@ impl ZfsArray {
         loop {
             while let Some(io) = self.drives.next_done() {
                 match io.purpose {
+                    Purpose::Log => {
+                        for operation in self.intent_log.on_written(io.key) {
+                            driver.acknowledge(operation, Acknowledge::Now, ());
+                        }
+                    }
                     Purpose::Sync => self.on_written(now_ns, io.key),
                     _ => self.on_read(now_ns, io.key, driver),
                 }
             }
             self.go_on_syncing(now_ns, driver);
             self.admit_waiting(now_ns, driver);
+            self.intent_log.go_on(now_ns, &mut self.space.pool, &mut self.drives);
             let dirty_percent = self.transactions.dirty_percent();
             let costs = &self.config.processor;
             self.drives.issue(dirty_percent, costs, &mut self.counters, driver);

@@ -164,6 +164,7 @@ impl ZfsArray {
             self.space.pool.sync_done();
             empty += 1;
         }
+        self.intent_log.free(&mut self.space.pool);
         let writes = match self.space.sync(&blocks) {
             Ok(writes) => VecDeque::from(writes),
             Err(error) => unreachable!("there was room for the transaction group: {error}"),

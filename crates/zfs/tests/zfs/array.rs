@@ -48,6 +48,27 @@ fn a_read_of_raid_z_leaves_parity_alone_unless_a_drive_is_lost() {
     assert_eq!((machine.drives.reads, machine.drives.answered), (2, 1));
 }
 
+/// A synchronous write takes a log block; those that come meanwhile share the next.
+#[test]
+fn synchronous_writes_share_log_blocks() {
+    let mut config = raid_z2(8 * MIB);
+    (config.volumes[0].filled_bytes, config.is_synchronous) = (8 * MIB, true);
+    let mut machine = Machine::new(config);
+    for block in 0..8 {
+        machine.issue(Direction::Write, block * SECTORS_A_BLOCK, SECTORS_A_BLOCK);
+    }
+    assert_eq!(machine.drives.answered, 0);
+    machine.run_until(|machine| machine.drives.answered > 0);
+    assert_eq!(machine.drives.answered, 1, "the first had a log block for itself");
+    machine.run_until(|machine| machine.drives.answered > 1);
+    assert_eq!(machine.drives.answered, 8, "the others had one");
+    // Each is written to the drives of its sectors and parity, long before the transaction group.
+    assert!(machine.drives.now_ns < 100_000_000, "{} ns", machine.drives.now_ns);
+    let before = machine.drives.writes;
+    machine.run_until(|_| false);
+    assert!(machine.drives.writes > before, "the transaction group follows");
+}
+
 /// Pools that are filled to the last block of their volumes go on, in pieces if need be, or refuse writes.
 #[test]
 fn full_pools_go_on() {

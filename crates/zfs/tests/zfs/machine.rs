@@ -35,6 +35,7 @@ pub fn raid_z2(volume_bytes: u64) -> ZfsConfig {
         txg_interval_ns: 5_000_000_000,
         throttle_slots: Some(32),
         prefetch_bytes: 64 * MIB,
+        is_synchronous: false,
         seed: 1,
         processor: ProcessorCosts::default(),
     }

@@ -4,7 +4,7 @@ use strewn_alloc::MapPicture;
 use strewn_results::ArrayMap;
 use strewn_zfs::{VolumeConfig, ZfsArray, ZfsConfig};
 
-use super::Zfs;
+use super::{SyncWrites, Zfs};
 use crate::array::Array;
 use crate::build::{self, BuildError, Mapped};
 use crate::scenario::Scenario;
@@ -27,6 +27,7 @@ pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<Zfs
         txg_interval_ns: zfs.txg_interval_ns,
         throttle_slots: (zfs.throttle_slots > 0).then_some(zfs.throttle_slots as u32),
         prefetch_bytes: zfs.prefetch_bytes,
+        is_synchronous: zfs.sync == SyncWrites::Always,
         seed: scenario.seed,
         processor: build::processor_costs(&array.processor),
     };

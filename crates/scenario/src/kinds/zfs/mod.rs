@@ -49,6 +49,23 @@ pub struct Zfs {
     pub throttle_slots: u64,
     /// The most that a stream of reads is read ahead, in bytes.
     pub prefetch_bytes: u64,
+    /// When a write is answered.
+    pub sync: SyncWrites,
+}
+
+/// When a write is answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SyncWrites {
+    /// From memory.
+    #[default]
+    Disabled,
+    /// When the intent log has it.
+    Always,
+}
+
+impl Words for SyncWrites {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("disabled", Self::Disabled), ("always", Self::Always)];
 }
 
 /// What protects the blocks of a top-level vdev.
@@ -230,6 +247,16 @@ impl Table for Zfs {
             .default("\"64 MiB\"", "zfetch_max_distance")
             .scales(Scales::Root, "read-ahead of {}"),
             &mut self.prefetch_bytes,
+        );
+        f.value(
+            choice::<SyncWrites>(
+                "sync",
+                "When a write is answered: disabled, from memory, as asynchronous writes of a pool with sync=standard; or \
+                 always, when the intent log has it, on the drives of the pool. There is no log vdev.",
+            )
+            .chosen("\"disabled\"")
+            .page(8, "Synchronous writes"),
+            &mut self.sync,
         );
     }
 

@@ -1,0 +1,121 @@
+//! The intent log: writes that must survive a loss of power before they are answered.
+//!
+//! `zil.c` of OpenZFS: `zil_commit`, `zil_lwb_write_issue`, `zio_alloc_zil`. Records are copied into log blocks. While one
+//! is being written, those that come collect for the next. Log blocks have a metaslab of each vdev for themselves, if it
+//! has more than 64; otherwise they lie among the data and are freed with the transaction group, which fragments a pool.
+
+use strewn_array::OperationId;
+use strewn_base::state::SavedValue;
+
+use super::drives::Drives;
+use crate::pool::{Dva, Pool};
+
+/// Bytes of a record beside its data (`lr_write_t`).
+const RECORD_BYTES: u64 = 192;
+
+/// A log block has at most so many bytes (`SPA_OLD_MAXBLOCKSIZE`), and its size is a multiple of
+const MOST_BYTES: u64 = 128 << 10;
+
+/// so many.
+const STEP_BYTES: u64 = 4 << 10;
+
+/// A log block is followed by the next one's address.
+const TRAILER_BYTES: u64 = 192;
+
+/// The keys of log blocks.
+pub const FIRST_KEY: u64 = 1 << 63;
+
+/// A log block that is being written.
+#[derive(Debug, Clone, SavedValue)]
+struct LogBlock {
+    key: u64,
+    operations: Vec<OperationId>,
+}
+
+/// The intent log of a pool's volumes.
+#[derive(Debug, Clone, SavedValue)]
+pub struct IntentLog {
+    waiting: Vec<(OperationId, u64)>,
+    being_written: Vec<LogBlock>,
+    next_key: u64,
+    /// The vdev of the next log block, and where in its log metaslab it goes.
+    next_vdev: usize,
+    cursors: Vec<u64>,
+    /// Log blocks among the data, of the open transaction group.
+    among_data: Vec<Dva>,
+}
+
+impl IntentLog {
+    /// Of a pool with so many vdevs.
+    pub fn new(vdevs: usize) -> Self {
+        Self {
+            waiting: Vec::new(),
+            being_written: Vec::new(),
+            next_key: FIRST_KEY,
+            next_vdev: 0,
+            cursors: vec![0; vdevs],
+            among_data: Vec::new(),
+        }
+    }
+
+    /// A write of so many bytes is to be logged.
+    pub fn push(&mut self, operation: OperationId, bytes: u64) {
+        self.waiting.push((operation, bytes + RECORD_BYTES));
+    }
+
+    /// Writes a log block if none is being written, and another if there is enough for one.
+    pub fn go_on(&mut self, now_ns: u64, pool: &mut Pool, drives: &mut Drives) {
+        loop {
+            let room = MOST_BYTES - TRAILER_BYTES;
+            let (mut count, mut bytes) = (0, 0);
+            for (_, record) in &self.waiting {
+                if count > 0 && bytes + record > room {
+                    break;
+                }
+                (count, bytes) = (count + 1, bytes + record);
+            }
+            let is_full = count < self.waiting.len();
+            if count == 0 || !(is_full || self.being_written.is_empty()) {
+                return;
+            }
+            // A record that is longer than a log block goes on in the next, which lies behind it here.
+            let bytes = (bytes + TRAILER_BYTES).next_multiple_of(STEP_BYTES);
+            let Some(at) = self.place(pool, bytes) else { return };
+            let operations = self.waiting.drain(..count).map(|(operation, _)| operation).collect();
+            let key = self.next_key;
+            self.next_key += 1;
+            self.being_written.push(LogBlock { key, operations });
+            drives.write_log(now_ns, key, at, bytes as u32);
+        }
+    }
+
+    fn place(&mut self, pool: &mut Pool, bytes: u64) -> Option<(u16, u64)> {
+        let vdev = self.next_vdev;
+        self.next_vdev = (vdev + 1) % self.cursors.len();
+        let Some(log_bytes) = pool.log_metaslab_bytes(vdev) else {
+            let dva = *pool.allocate(bytes, 1).ok()?.first()?;
+            self.among_data.push(dva);
+            return Some((dva.vdev, dva.offset));
+        };
+        // What is overwritten is long in a transaction group.
+        let taken = pool.allocated_bytes(vdev as u16, bytes);
+        let cursor = &mut self.cursors[vdev];
+        if *cursor + taken > log_bytes {
+            *cursor = 0;
+        }
+        let offset = *cursor;
+        *cursor += taken;
+        Some((vdev as u16, offset))
+    }
+
+    /// A log block is written. Returns the operations that may be answered.
+    pub fn on_written(&mut self, key: u64) -> Vec<OperationId> {
+        let found = self.being_written.iter().position(|block| block.key == key);
+        found.map_or_else(Vec::new, |at| self.being_written.swap_remove(at).operations)
+    }
+
+    /// A transaction group is written that makes log blocks useless.
+    pub fn free(&mut self, pool: &mut Pool) {
+        self.among_data.drain(..).for_each(|dva| pool.free(dva));
+    }
+}
