@@ -22,7 +22,7 @@ pub struct Column {
     pub drive: u8,
     /// First sector on that drive, counted from where its allocatable space begins.
     pub first_sector: u64,
-    /// Sectors; 0 for a sector that is skipped.
+    /// Sectors.
     pub sectors: u32,
 }
 
@@ -40,7 +40,7 @@ pub struct Columns {
     count: u8,
     /// Whether parity and the first data have changed places.
     is_swapped: bool,
-    /// Skipped sectors, which round the block up.
+    /// How many sectors are skipped, to round the block up.
     pub skipped: u32,
 }
 
@@ -62,10 +62,16 @@ impl Columns {
         (this.raid_z.parity..this.in_use).map(move |number| this.column(number))
     }
 
-    /// Those without either.
+    /// The sectors that are skipped: each behind what the block has on that drive.
     pub fn skipped(&self) -> impl Iterator<Item = Column> + use<> {
         let this = *self;
-        (this.in_use..this.count).map(move |number| this.column(number))
+        // From the first shorter column on; parity that has changed places stays first.
+        let start = if this.is_swapped { this.longer.max(1) } else { this.longer };
+        (0..this.skipped as u8).map(move |number| {
+            let column = this.column((start + number) % this.count);
+            let first_sector = column.first_sector + u64::from(column.sectors);
+            Column { first_sector, sectors: 1, ..column }
+        })
     }
 
     #[inline]
@@ -150,6 +156,31 @@ mod tests {
         assert_eq!(drives(0), (vec![(0, 0)], vec![(1, 0), (2, 0)]));
         // Sector 257 is on the third drive.
         assert_eq!(drives(1), (vec![(3, 51)], vec![(2, 51), (4, 51)]));
+    }
+
+    /// A block and what it skips are all sectors of its part of the vdev, each once.
+    #[test]
+    fn columns_and_skipped_sectors_cover_what_is_allocated() {
+        for (width, parity) in [(2, 1), (3, 1), (5, 1), (5, 2), (6, 2), (11, 2), (12, 3), (16, 3)] {
+            let raid_z = RaidZ { width, parity, ashift: 12 };
+            for sectors in 1..=64 {
+                for at in (0..600).step_by(usize::from(parity) + 1) {
+                    let columns = raid_z.columns(at << 12, sectors << 12);
+                    let all = columns.all().chain(columns.skipped());
+                    let mut covered: Vec<u64> = all
+                        .flat_map(|column| {
+                            let rows = column.first_sector..;
+                            let rows = rows.take(column.sectors as usize);
+                            rows.map(move |row| row * u64::from(width) + u64::from(column.drive))
+                        })
+                        .collect();
+                    covered.sort_unstable();
+                    let allocated = raid_z.allocated_bytes(sectors << 12) >> 12;
+                    let expected = Vec::from_iter(at..at + allocated);
+                    assert_eq!(covered, expected, "{raid_z:?}, {sectors} sectors at {at}");
+                }
+            }
+        }
     }
 
     #[test]
