@@ -27,3 +27,4 @@ mod schema;
 mod several_workloads;
 mod snapshots;
 mod volumes;
+mod zfs;

@@ -141,6 +141,12 @@ impl Zfs {
         Vdev { redundancy, ashift: self.ashift as u8, drive_bytes, scale_down }
     }
 
+    /// Whether a vdev has as many drives as its redundancy takes.
+    fn has_possible_vdevs(&self) -> bool {
+        let (least, most, _) = self.redundancy.rule();
+        (least..=most).contains(&self.drives)
+    }
+
     /// Bytes that a volume's block takes after compression: whole sectors of 512 bytes.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
@@ -263,7 +269,7 @@ impl Table for Zfs {
     fn check(&self, s: &Section<'_>, _: &Around) {
         if s.are_right(&["redundancy", "drives"]) {
             let (least, most, what) = self.redundancy.rule();
-            if !(least..=most).contains(&self.drives) {
+            if !self.has_possible_vdevs() {
                 let range =
                     if least == most { "one".to_owned() } else { format!("{least} to {most}") };
                 s.problem(
@@ -304,7 +310,7 @@ impl Table for Zfs {
             s.problem(
                 "arc",
                 format!(
-                    "{} hold less than dirty_limit, {}",
+                    "{} is less than dirty_limit, {}",
                     Bytes(self.arc_bytes),
                     Bytes(self.dirty_limit_bytes)
                 ),
@@ -368,12 +374,16 @@ impl Kind for Zfs {
     }
 
     fn check_drive(&self, section: &Section<'_>, drive_bytes: u64) {
-        if section.are_right(&["redundancy", "drives", "ashift"]) {
+        if self.has_possible_vdevs() && section.are_right(&["redundancy", "drives", "ashift"]) {
             self.check_metaslabs(section, drive_bytes);
         }
     }
 
     fn check_room(&self, section: &Section<'_>, luns: &[Lun], _: &[Volume], drive_bytes: u64) {
+        // What cannot be is a problem already.
+        if !self.has_possible_vdevs() {
+            return;
+        }
         let luns: Vec<&Lun> = luns.iter().collect();
         kinds::check_size(
             section,

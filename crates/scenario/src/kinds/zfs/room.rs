@@ -58,7 +58,9 @@ impl Zfs {
 
     /// What blocks that fill no row of RAID-Z cost.
     pub(super) fn padding_warning(&self, array: &Array) -> Option<String> {
-        if matches!(self.redundancy, Protection::None | Protection::Mirror) {
+        if matches!(self.redundancy, Protection::None | Protection::Mirror)
+            || !self.has_possible_vdevs()
+        {
             return None;
         }
         let vdev = self.vdev(build::capacity_bytes(array), 1);

@@ -1,0 +1,79 @@
+//! ZFS pools in scenarios.
+
+use proptest::prelude::*;
+use strewn_scenario::Scenario;
+
+use crate::common::{NAME, error_of};
+
+/// A pool with the lines of its table.
+fn pool(lines: &str) -> String {
+    format!(
+        "schema = 1\nname = \"pool\"\ntitle = \"A pool\"\nseed = 1\nsegments = 2\nsegment = \"5 min\"\n\
+         [workload]\nfile = \"100 GiB\"\nalignment = \"16 KiB\"\n[[workload.access]]\nbytes = \"16 KiB\"\npercent = 100\n\
+         read_percent = 50\nrandom_percent = 100\n[[array]]\nname = \"tank\"\nlun = \"100 GiB\"\noutstanding = 8\n\
+         spindle = \"seagate-cheetah-15k5-st3146855fc\"\n[array.processor]\nhost_operation = \"20 us\"\n\
+         spindle_command = \"5 us\"\nper_kib = \"0.2 us\"\n[array.zfs]\n{lines}\n"
+    )
+}
+
+#[test]
+fn a_pool_needs_little() {
+    let text = pool("redundancy = \"raid-z2\"\ndrives = 6");
+    let scenario = Scenario::parse(&text, NAME).unwrap();
+    assert_eq!(scenario.arrays[0].layout.spindles(), 6);
+    assert_eq!(Scenario::parse(&scenario.to_toml().unwrap(), NAME).unwrap(), scenario);
+}
+
+#[test]
+fn what_no_pool_can_be_is_refused_with_a_remedy() {
+    let refused = [
+        ("redundancy = \"raid-z2\"\ndrives = 2", "2 drives are not a RAID-Z2 vdev"),
+        ("redundancy = \"raid-z3\"\ndrives = 3", "3 drives are not a RAID-Z3 vdev"),
+        ("redundancy = \"mirror\"\ndrives = 5", "5 drives are not a mirror"),
+        ("redundancy = \"none\"\ndrives = 2", "2 drives are not a vdev without redundancy"),
+        ("redundancy = \"raid-z1\"\ndrives = 300", "300 drives are not a RAID-Z1 vdev"),
+        ("redundancy = \"mirror\"\ndrives = 2\nvdevs = 1000", "2000 drives are too many"),
+        ("redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\nvolblocksize = \"12 KiB\"", "no power of two"),
+        (
+            "redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\nashift = 13\nvolblocksize = \"4 KiB\"",
+            "smaller than a sector of 8 KiB",
+        ),
+        ("redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\narc = \"1 GiB\"", "less than dirty_limit"),
+        ("redundancy = \"none\"\ndrives = 1\nvolblocksize = \"128 KiB\"\nashift = 17", "is 17"),
+    ];
+    for (lines, expected) in refused {
+        let error = error_of(&pool(lines));
+        let found = error.problems().iter().find(|one| one.to_string().contains(expected));
+        let problem = found.unwrap_or_else(|| panic!("{lines}: {error}"));
+        assert!(!problem.help().is_empty(), "{lines}");
+    }
+}
+
+#[test]
+fn small_blocks_on_raid_z_are_allowed_and_their_price_is_said() {
+    let text = pool("redundancy = \"raid-z2\"\ndrives = 6\nvolblocksize = \"4 KiB\"");
+    let scenario = Scenario::parse(&text, NAME).unwrap();
+    let [warning] = &scenario.warnings()[..] else { panic!("{:?}", scenario.warnings()) };
+    assert!(warning.contains("a block of 4 KiB takes 12 KiB of RAID-Z2"), "{warning}");
+}
+
+proptest! {
+    /// Whatever is given, a pool is read or refused.
+    #[test]
+    fn no_combination_panics(
+        redundancy in prop::sample::select(vec!["none", "mirror", "raid-z1", "raid-z2", "raid-z3"]),
+        drives in 0u32..300,
+        vdevs in 0u32..40,
+        ashift in 0u32..20,
+        block in prop::sample::select(vec!["1 B", "512 B", "4 KiB", "12 KiB", "128 KiB", "1 MiB", "2 MiB"]),
+        compressed in prop::sample::select(vec!["0.0", "0.1", "37.5", "100.0", "101.0"]),
+    ) {
+        let text = pool(&format!(
+            "redundancy = \"{redundancy}\"\ndrives = {drives}\nvdevs = {vdevs}\nashift = {ashift}\n\
+             volblocksize = \"{block}\"\ncompressed_percent = {compressed}"
+        ));
+        if let Ok(scenario) = Scenario::parse(&text, NAME) {
+            let _ = (scenario.warnings(), scenario.scaled_down(64));
+        }
+    }
+}
