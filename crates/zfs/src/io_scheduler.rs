@@ -269,6 +269,12 @@ impl IoScheduler {
         }
     }
 
+    /// Takes out all requests that wait: the drive has failed.
+    pub fn take_waiting(&mut self) -> Vec<Request> {
+        let waiting: Vec<u32> = self.by_sector.iter().flatten().map(|(_, id)| *id).collect();
+        waiting.into_iter().map(|id| self.remove(id).request).collect()
+    }
+
     /// The next command for the drive, if it may have another. `dirty_percent` is the pool's dirty data in percent of
     /// its limit. `members` becomes the requests that the command carries out, in the order of their sectors.
     pub fn pop(&mut self, dirty_percent: u32, members: &mut Vec<Request>) -> Option<Issued> {

@@ -225,8 +225,8 @@ impl Pool {
         Ok(placed)
     }
 
-    /// Allocates a block in pieces, for which there is no room in one (`zio_write_gang_block`). Returns the copies of its
-    /// header; [`pieces`](Self::pieces) has the rest.
+    /// Allocates a block in pieces, for which there is no room in one (`zio_write_gang_block`). Returns the copies of
+    /// its header; [`pieces`](Self::pieces) has the rest.
     ///
     /// # Errors
     /// If there is no room for the pieces either. Nothing is allocated then.
@@ -288,12 +288,6 @@ impl Pool {
             true => None,
             false => self.gangs.get(&(vdev, offset)).map(Vec::as_slice),
         }
-    }
-
-    /// Blocks in pieces.
-    #[must_use]
-    pub fn gang_blocks(&self) -> usize {
-        self.gangs.values().filter(|pieces| !pieces.is_empty()).count()
     }
 
     /// Frees a copy of a block of so many bytes, and its pieces with the first.
@@ -453,6 +447,29 @@ impl Pool {
                 segments.for_each(|(start, end)| tell(u64::from(end - start) << top.vdev.ashift));
             }
         }
+    }
+
+    /// What is in use of a vdev's metaslab: the first byte of each range and the one after its last, in order. Freed
+    /// blocks that may not be allocated yet count as in use.
+    #[must_use]
+    pub fn ranges_in_use(&self, vdev: u16, metaslab: u32) -> Vec<(u64, u64)> {
+        let top = &self.tops[usize::from(vdev)];
+        let (start, end) =
+            (u64::from(metaslab) << top.size.shift, u64::from(metaslab + 1) << top.size.shift);
+        let in_bytes = |sector: u32| start + (u64::from(sector) << top.vdev.ashift);
+        let free = top.group.metaslabs()[metaslab as usize].free().segments();
+        let mut ranges = Vec::new();
+        let mut from = start;
+        for (first, after) in free {
+            if in_bytes(first) > from {
+                ranges.push((from, in_bytes(first)));
+            }
+            from = in_bytes(after);
+        }
+        if from < end {
+            ranges.push((from, end));
+        }
+        ranges
     }
 
     /// FRAG of a vdev.

@@ -1,9 +1,9 @@
 //! The pool's own objects (the MOS): what each transaction group changes of them.
 //!
 //! Measured on OpenZFS 2.3.2 by logging each allocation (docs/zfs.md). In the first sync pass, what describes volumes
-//! is written. In the second, the space maps: a log of what this transaction group has allocated and freed, and the space
-//! map of one metaslab, after which older logs are not needed any more. This changes descriptions again, which are
-//! written where they are, in this pass and the third. All is stored in three copies.
+//! is written. In the second, the space maps: a log of what this transaction group has allocated and freed, and the
+//! space map of one metaslab, after which older logs are not needed any more. This changes descriptions again, which
+//! are written where they are, in this pass and the third. All is stored in three copies.
 
 use std::collections::VecDeque;
 
@@ -83,6 +83,15 @@ impl PoolObjects {
             next_flushed: 0,
             logs: VecDeque::new(),
         }
+    }
+
+    /// The place and bytes of each copy of a block that is written.
+    pub fn written(&self) -> impl Iterator<Item = (Block, u32)> + '_ {
+        let objects = self.fixed.iter().chain(&self.space_maps);
+        let all = objects.chain(self.logs.iter().flatten());
+        let copies =
+            all.flat_map(|object| object.copies.iter().map(|copy| (*copy, object.bytes as u32)));
+        copies.filter(|(block, _)| !block.is_hole())
     }
 
     /// The most bytes that a transaction group writes of them, all copies, if it frees so many segments.

@@ -28,6 +28,9 @@ const DESCRIPTION_LEVELS: usize = 6;
 /// Bytes of each of these blocks.
 const DESCRIPTION_BYTES: u64 = 4_096;
 
+/// The level of these blocks where one stands for them all.
+const DESCRIPTION_LEVEL: u8 = u8::MAX;
+
 /// Copies of metadata (`redundant_metadata=all`).
 pub(crate) const METADATA_COPIES: usize = 2;
 
@@ -140,6 +143,41 @@ impl Volume {
     pub fn indirect(&self, level: usize, number: u32) -> (Block, u32) {
         let IndirectBlock { copies, bytes } = self.indirect[level - 1][number as usize];
         (copies[0], bytes)
+    }
+
+    /// Tells the level, number, place and bytes of each block that is written, copies of metadata included.
+    pub fn for_each_written(&self, mut tell: impl FnMut(u8, u32, Block, u32)) {
+        let mut tell = |level, number, block: Block, bytes| {
+            if !block.is_hole() {
+                tell(level, number, block, bytes);
+            }
+        };
+        for (number, block) in (0..).zip(&self.blocks) {
+            tell(0, number, *block, self.shape.stored_bytes);
+        }
+        for (level, blocks) in (1..).zip(&self.indirect) {
+            for (number, block) in (0..).zip(blocks) {
+                block.copies.iter().for_each(|copy| tell(level, number, *copy, block.bytes));
+            }
+        }
+        for (number, copies) in (0..).zip(&self.description) {
+            let bytes = DESCRIPTION_BYTES as u32;
+            copies.iter().for_each(|copy| tell(DESCRIPTION_LEVEL, number, *copy, bytes));
+        }
+    }
+
+    /// The copies of a block that [`for_each_written`](Self::for_each_written) told, and its bytes.
+    #[must_use]
+    pub fn copies_of(&self, level: u8, number: u32) -> (&[Block], u32) {
+        let number = number as usize;
+        match level {
+            0 => (std::slice::from_ref(&self.blocks[number]), self.shape.stored_bytes),
+            DESCRIPTION_LEVEL => (&self.description[number], DESCRIPTION_BYTES as u32),
+            level => {
+                let block = &self.indirect[usize::from(level) - 1][number];
+                (&block.copies, block.bytes)
+            }
+        }
     }
 
     fn indirect_bytes(&self, level: usize, number: u32) -> u64 {

@@ -33,12 +33,18 @@ fn what_no_pool_can_be_is_refused_with_a_remedy() {
         ("redundancy = \"none\"\ndrives = 2", "2 drives are not a vdev without redundancy"),
         ("redundancy = \"raid-z1\"\ndrives = 300", "300 drives are not a RAID-Z1 vdev"),
         ("redundancy = \"mirror\"\ndrives = 2\nvdevs = 1000", "2000 drives are too many"),
-        ("redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\nvolblocksize = \"12 KiB\"", "no power of two"),
+        (
+            "redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\nvolblocksize = \"12 KiB\"",
+            "no power of two",
+        ),
         (
             "redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\nashift = 13\nvolblocksize = \"4 KiB\"",
             "smaller than a sector of 8 KiB",
         ),
-        ("redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\narc = \"1 GiB\"", "less than dirty_limit"),
+        (
+            "redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\narc = \"1 GiB\"",
+            "less than dirty_limit",
+        ),
         ("redundancy = \"none\"\ndrives = 1\nvolblocksize = \"128 KiB\"\nashift = 17", "is 17"),
     ];
     for (lines, expected) in refused {

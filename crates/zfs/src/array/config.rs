@@ -24,12 +24,26 @@ pub struct ZfsConfig {
     pub throttle_slots: Option<u32>,
     /// The most that a stream of reads is read ahead of its host (`zfetch_max_distance`), in bytes; 0 for nothing.
     pub prefetch_bytes: u64,
+    /// Spares, each of which replaces a failed drive.
+    pub spares: u16,
+    /// How mirrors are resilvered; RAID-Z always heals.
+    pub resilver: ResilverKind,
     /// Whether a write is answered only when the intent log has it (`sync=always`), or from memory.
     pub is_synchronous: bool,
     /// Seed of what timing decides in a real pool: the order of allocations under the throttle.
     pub seed: u64,
     /// What work costs the processor.
     pub processor: ProcessorCosts,
+}
+
+/// How the blocks of a failed drive get onto its replacement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ResilverKind {
+    /// Block by block, as the tree of blocks leads to them (`dsl_scan.c`).
+    #[default]
+    Healing,
+    /// Range by range of allocated space, whatever blocks are there (`vdev_rebuild.c`, `zpool replace -s`).
+    Sequential,
 }
 
 /// A volume of a pool.

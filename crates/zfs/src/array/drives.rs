@@ -1,5 +1,7 @@
 //! Reads and writes of blocks as commands to drives.
 
+mod redundancy;
+
 use std::collections::HashMap;
 
 use strewn_array::{
@@ -9,11 +11,13 @@ use strewn_base::SECTOR_BYTES;
 use strewn_base::state::SavedValue;
 use strewn_raid::SpindleIndex;
 
+use super::resilver::MissingBlocks;
 use crate::io_scheduler::{Class, IoScheduler, Request, SchedulerOptions};
 use crate::raid_z::Column;
-use crate::vdev::{LABEL_END_BYTES, LABEL_START_BYTES, Redundancy, Vdev};
+use crate::vdev::{LABEL_END_BYTES, LABEL_START_BYTES, Vdev};
+use redundancy::Copy;
 
-/// Marks the requests of parity, which have no data of the block.
+/// Marks the requests of parity, written or read for what is lost, which have no data of the block.
 const PARITY: u32 = 1 << 31;
 
 /// Within this distance of its last position, a drive of a mirror is preferred a little
@@ -38,6 +42,8 @@ pub enum Purpose {
     Sync,
     /// The intent log writes it.
     Log,
+    /// A resilver or a scrub reads it, or writes it to a new drive.
+    Resilver,
 }
 
 /// A block that is being read or written.
@@ -47,11 +53,21 @@ pub struct BlockIo {
     pub key: u64,
     /// What for.
     pub purpose: Purpose,
+    class: Class,
     vdev: u16,
     offset: u64,
     bytes: u32,
+    /// Whether its parity is read too.
+    reads_parity: bool,
     /// Requests that are not done.
     left: u32,
+}
+
+impl BlockIo {
+    fn new(key: u64, purpose: Purpose, class: Class, at: (u16, u64), bytes: u32) -> Self {
+        let (vdev, offset) = at;
+        Self { key, purpose, class, vdev, offset, bytes, reads_parity: false, left: 0 }
+    }
 }
 
 #[derive(Debug, Clone, SavedValue)]
@@ -69,6 +85,10 @@ pub struct Drives {
     queues: Vec<IoScheduler>,
     failed: Vec<bool>,
     any_failed: bool,
+    /// What a drive that has replaced a failed one does not hold yet.
+    missing: Vec<Option<MissingBlocks>>,
+    /// Columns of host reads, partial writes and metadata that were lost, and that have not been counted yet.
+    lost_columns: [u64; 3],
     blocks: Slots<BlockIo>,
     /// Blocks that are read ahead, by key.
     prefetches: HashMap<u64, u32>,
@@ -96,6 +116,8 @@ impl Drives {
             queues: vec![IoScheduler::new(SchedulerOptions::default()); drives],
             failed: vec![false; drives],
             any_failed: false,
+            missing: vec![None; drives],
+            lost_columns: [0; 3],
             blocks: Slots::new(),
             prefetches: HashMap::new(),
             commands: Slots::new(),
@@ -121,21 +143,6 @@ impl Drives {
         self.first_drive.partition_point(|first| *first <= drive) - 1
     }
 
-    /// A drive fails. Returns whether its vdev still has all blocks.
-    pub fn fail(&mut self, drive: u16) -> bool {
-        self.failed[usize::from(drive)] = true;
-        self.any_failed = true;
-        let vdev = self.vdev_of(drive);
-        let first = usize::from(self.first_drive[vdev]);
-        let drives = usize::from(self.vdevs[vdev].drives());
-        let failed = self.failed[first..first + drives].iter().filter(|failed| **failed).count();
-        failed
-            <= match self.vdevs[vdev].redundancy {
-                Redundancy::Mirror { drives } => usize::from(drives) - 1,
-                Redundancy::RaidZ { parity, .. } => usize::from(parity),
-            }
-    }
-
     /// Reads a block.
     pub fn read(
         &mut self,
@@ -145,8 +152,8 @@ impl Drives {
         (at, bytes): ((u16, u64), u32),
         rest: impl Iterator<Item = ((u16, u64), u32)>,
     ) {
-        let id =
-            self.blocks.insert(BlockIo { key, purpose, vdev: at.0, offset: at.1, bytes, left: 0 });
+        let class = if purpose == Purpose::Prefetch { Class::AsyncRead } else { Class::SyncRead };
+        let id = self.blocks.insert(BlockIo::new(key, purpose, class, at, bytes));
         if purpose == Purpose::Prefetch {
             self.prefetches.insert(key, id as u32);
         }
@@ -168,35 +175,64 @@ impl Drives {
     }
 
     fn push_read(&mut self, now_ns: u64, id: u32, (vdev_number, offset): (u16, u64), bytes: u32) {
-        let purpose = self.block(id).purpose;
-        let class = if purpose == Purpose::Prefetch { Class::AsyncRead } else { Class::SyncRead };
+        let BlockIo { purpose, class, .. } = *self.block(id);
         let vdev = self.vdevs[usize::from(vdev_number)];
         let first_drive = self.first_drive[usize::from(vdev_number)];
         let Some(raid_z) = vdev.raid_z() else {
-            let first_sector = (LABEL_START_BYTES + offset) / SECTOR_BYTES;
-            let drive = first_drive + self.least_loaded(first_drive, vdev.drives(), offset);
-            let sectors = u64::from(bytes).next_multiple_of(1 << vdev.ashift) / SECTOR_BYTES;
-            self.push(now_ns, drive, id, Direction::Read, class, (first_sector, sectors), false);
+            let drive = first_drive + self.least_loaded(first_drive, vdev.drives(), offset, class);
+            let place = mirror_place(&vdev, offset, bytes);
+            self.push(now_ns, drive, id, Direction::Read, class, place, false);
             return;
         };
         let columns = raid_z.columns(offset, bytes.into());
-        let shift = vdev.ashift - SECTOR_BYTES.ilog2() as u8;
-        let push = |this: &mut Self, column: Column| {
+        let push = |this: &mut Self, column: Column, owner: u32| {
             let drive = first_drive + u16::from(column.drive);
-            let first = (LABEL_START_BYTES / SECTOR_BYTES) + (column.first_sector << shift);
-            let sectors = u64::from(column.sectors) << shift;
-            this.push(now_ns, drive, id, Direction::Read, class, (first, sectors), false);
+            let place = column_place(&vdev, column);
+            this.push(now_ns, drive, owner, Direction::Read, class, place, false);
         };
-        // With a data column lost, parity is read too, and the column computed.
-        let lost = |column: Column| self.failed[usize::from(first_drive + u16::from(column.drive))];
-        if self.any_failed && columns.data().any(lost) {
-            columns.parity().for_each(|column| push(self, column));
+        let is_scan = purpose == Purpose::Resilver;
+        if !self.any_failed {
+            columns.data().for_each(|column| push(self, column, id));
+            if is_scan {
+                columns.parity().for_each(|column| push(self, column, id));
+            }
+            return;
         }
-        columns.data().for_each(|column| push(self, column));
+        let parity = usize::from(raid_z.parity);
+        let trusts = self.lost_in(first_drive, offset, &columns, false) > parity;
+        let holds = |this: &Self, column: &Column| {
+            this.holds(first_drive + u16::from(column.drive), offset, trusts)
+        };
+        let lost_data = columns.data().filter(|column| !holds(self, column)).count() as u64;
+        if !is_scan && lost_data > 0 {
+            self.block_mut(id).reads_parity = true;
+            let kind = match purpose {
+                Purpose::Edge => 1,
+                Purpose::Metadata => 2,
+                _ => 0,
+            };
+            self.lost_columns[kind] += lost_data;
+        }
+        // With a data column lost, parity is read too, and the column computed.
+        if is_scan || lost_data > 0 {
+            let owner = if is_scan { id } else { id | PARITY };
+            for column in columns.parity() {
+                if holds(self, &column) {
+                    push(self, column, owner);
+                }
+            }
+        }
+        for column in columns.data() {
+            if holds(self, &column) {
+                push(self, column, id);
+            }
+        }
     }
 
     /// The drive of a mirror that is to read, from 0 (`vdev_mirror_load`, `vdev_mirror_child_select`).
-    fn least_loaded(&self, first: u16, drives: u8, offset: u64) -> u16 {
+    ///
+    /// A sequential rebuild reads only drives that hold all: what it reads is no block.
+    fn least_loaded(&self, first: u16, drives: u8, offset: u64, class: Class) -> u16 {
         let sector = (LABEL_START_BYTES + offset) / SECTOR_BYTES;
         let (mut least, mut among) = (u32::MAX, 0u16);
         let loads = |drive: u16| {
@@ -206,7 +242,12 @@ impl Drives {
                 distance if distance < NEAR_SECTORS => 2,
                 _ => 5,
             };
-            if self.failed[usize::from(first + drive)] { u32::MAX } else { queue.active() + seek }
+            match self.copy_on(first + drive, offset, class) {
+                Copy::Lost => u32::MAX,
+                // Only if no other drive has it.
+                Copy::Resilvered => u32::MAX / 2 + queue.active() + seek,
+                Copy::Held => queue.active() + seek,
+            }
         };
         for drive in 0..u16::from(drives) {
             match loads(drive) {
@@ -239,7 +280,7 @@ impl Drives {
         bytes: u32,
     ) {
         let (vdev_number, offset) = at;
-        let io = BlockIo { key, purpose, vdev: vdev_number, offset, bytes, left: 0 };
+        let io = BlockIo::new(key, purpose, class, at, bytes);
         let id = self.blocks.insert(io) as u32;
         let vdev = self.vdevs[usize::from(vdev_number)];
         let first_drive = self.first_drive[usize::from(vdev_number)];
@@ -271,7 +312,7 @@ impl Drives {
 
     /// Writes the uberblock into the four labels of each drive of `vdevs`.
     pub fn write_uberblocks(&mut self, now_ns: u64, key: u64, vdevs: &[u16]) {
-        let io = BlockIo { key, purpose: Purpose::Sync, vdev: 0, offset: 0, bytes: 0, left: 0 };
+        let io = BlockIo::new(key, Purpose::Sync, Class::SyncWrite, (0, 0), 0);
         let id = self.blocks.insert(io) as u32;
         const LABEL_SECTORS: u64 = (256 << 10) / SECTOR_BYTES;
         for number in vdevs {
@@ -341,6 +382,13 @@ impl Drives {
         counters: &mut Counters,
         driver: &mut impl Driver<()>,
     ) {
+        if self.lost_columns != [0; 3] {
+            let [data, edges, metadata] = std::mem::take(&mut self.lost_columns);
+            counters.data_reads += data;
+            counters.edge_reads += edges;
+            counters.metadata_reads += metadata;
+            counters.degraded_reads += data + edges + metadata;
+        }
         while let Some(drive) = self.touched.pop() {
             while let Some(issued) =
                 self.queues[usize::from(drive)].pop(dirty_percent, &mut self.members)
@@ -379,16 +427,11 @@ impl Drives {
 
     /// A command failed with its drive: what it was to read is read from others.
     pub fn command_failed(&mut self, now_ns: u64, tag: Tag, direction: Direction) {
-        if direction == Direction::Write {
-            return self.complete(tag);
-        }
         let Command { drive, class, mut owners } = self.commands.remove(tag.number() as usize);
         self.queues[usize::from(drive)].completed(class);
-        for id in owners.drain(..) {
-            let BlockIo { vdev, offset, bytes, .. } = *self.block(id);
-            self.push_read(now_ns, id, (vdev, offset), bytes);
-            self.block_mut(id).left -= 1;
-            self.finish_if_done(id);
+        self.touched.push(drive);
+        for owner in owners.drain(..) {
+            self.request_failed(now_ns, owner, direction);
         }
         self.unused.push(owners);
     }
@@ -404,10 +447,26 @@ impl Drives {
     }
 }
 
+/// First sector and sectors of a block on each drive of a mirror.
+fn mirror_place(vdev: &Vdev, offset: u64, bytes: u32) -> (u64, u64) {
+    let sectors = u64::from(bytes).next_multiple_of(1 << vdev.ashift) / SECTOR_BYTES;
+    ((LABEL_START_BYTES + offset) / SECTOR_BYTES, sectors)
+}
+
+/// First sector and sectors of a column on its drive.
+fn column_place(vdev: &Vdev, column: Column) -> (u64, u64) {
+    let shift = vdev.ashift - SECTOR_BYTES.ilog2() as u8;
+    let first = (LABEL_START_BYTES / SECTOR_BYTES) + (column.first_sector << shift);
+    (first, u64::from(column.sectors) << shift)
+}
+
 fn count(blocks: &Slots<BlockIo>, owners: &[u32], direction: Direction, counters: &mut Counters) {
     let only_parity = owners.iter().all(|owner| owner & PARITY != 0);
     let purpose = owners.first().map(|owner| blocks[(owner & !PARITY) as usize].purpose);
     match (direction, purpose) {
+        (Direction::Write, Some(Purpose::Resilver)) => counters.rebuild_writes += 1,
+        (Direction::Read, Some(Purpose::Resilver)) => counters.rebuild_reads += 1,
+        (Direction::Read, _) if only_parity => counters.recovery_reads += 1,
         (Direction::Write, _) if only_parity => counters.parity_writes += 1,
         (Direction::Write, _) => counters.data_writes += 1,
         (Direction::Read, Some(Purpose::Edge)) => counters.edge_reads += 1,

@@ -1,8 +1,9 @@
 //! The intent log: writes that must survive a loss of power before they are answered.
 //!
-//! `zil.c` of OpenZFS: `zil_commit`, `zil_lwb_write_issue`, `zio_alloc_zil`. Records are copied into log blocks. While one
-//! is being written, those that come collect for the next. Log blocks have a metaslab of each vdev for themselves, if it
-//! has more than 64; otherwise they lie among the data and are freed with the transaction group, which fragments a pool.
+//! `zil.c` of OpenZFS: `zil_commit`, `zil_lwb_write_issue`, `zio_alloc_zil`. Records are copied into log blocks. While
+//! one is being written, those that come collect for the next. Log blocks have a metaslab of each vdev for themselves,
+//! if it has more than 64; otherwise they lie among the data and are freed with the transaction group, which fragments
+//! a pool.
 
 use strewn_array::OperationId;
 use strewn_base::state::SavedValue;

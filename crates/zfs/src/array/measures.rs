@@ -6,7 +6,6 @@ use strewn_base::BLOCK_BYTES;
 use strewn_raid::SpindleIndex;
 
 use super::ZfsArray;
-use crate::block::Block;
 use crate::vdev::LABEL_START_BYTES;
 
 impl ZfsArray {
@@ -88,24 +87,38 @@ impl ZfsArray {
         LunLayoutMeasures { file, rewritten: Some(share) }
     }
 
-    pub(super) fn data_lost(&self, at_ns: u64, spindle: SpindleIndex) -> DataLost {
+    /// What the failure of a spindle has lost, if its vdev does not make up for it.
+    pub(super) fn data_lost(&self, at_ns: u64, spindle: SpindleIndex) -> Option<DataLost> {
         let vdev = self.drives.vdev_of(spindle.0);
         let of_vdev = |failed: &SpindleIndex| self.drives.vdev_of(failed.0) == vdev;
-        let failed = self.failures.iter().map(|failure| failure.spindle);
-        let blocks = self.space.volumes.iter().flat_map(|volume| volume.blocks());
-        let here = |block: &Block| !block.is_hole() && usize::from(block.place().0) == vdev;
-        DataLost {
-            at_ns,
-            spindles: failed.filter(of_vdev).collect(),
-            stripes: blocks.clone().filter(|block| here(block)).count() as u64,
-            stripes_in_all: blocks.filter(|block| !block.is_hole()).count() as u64,
-            lun_bytes: self.config.volumes.iter().zip(&self.space.volumes).fold(
-                0,
-                |sum, (config, volume)| {
-                    let lost = volume.blocks().iter().filter(|block| here(block)).count() as u64;
-                    sum + lost * u64::from(config.block_bytes)
-                },
-            ),
+        let open = self.failures.iter().filter(|failure| failure.is_open());
+        let mut spindles: Vec<SpindleIndex> = Vec::new();
+        for spindle in open.map(|failure| failure.spindle).filter(of_vdev) {
+            // One that failed again while it was resilvered is lost once.
+            spindles.retain(|other| *other != spindle);
+            spindles.push(spindle);
         }
+        let is_gone = self.drives.is_gone(vdev as u16);
+        if !is_gone && spindles.len() < 2 {
+            return None;
+        }
+        let (mut stripes, mut stripes_in_all, mut lun_bytes) = (0, 0, 0);
+        for (volume, config) in self.space.volumes.iter().zip(&self.config.volumes) {
+            for block in volume.blocks().iter().filter(|block| !block.is_hole()) {
+                stripes_in_all += 1;
+                let mut parts = self.space.parts(*block, config.stored_bytes);
+                if parts.any(|(place, bytes)| self.drives.is_lost(place, bytes)) {
+                    stripes += 1;
+                    lun_bytes += u64::from(config.block_bytes);
+                }
+            }
+        }
+        (is_gone || stripes > 0).then_some(DataLost {
+            at_ns,
+            spindles,
+            stripes,
+            stripes_in_all,
+            lun_bytes,
+        })
     }
 }

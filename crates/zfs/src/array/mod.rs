@@ -7,6 +7,7 @@ mod host;
 mod intent_log;
 mod measures;
 mod prefetch;
+mod resilver;
 mod sync;
 mod transactions;
 
@@ -22,11 +23,12 @@ use crate::pool::{NoRoom, Pool, PoolOptions};
 use crate::pool_objects::PoolObjects;
 use crate::volume::{Volume, VolumeShape};
 
-pub use config::{VolumeConfig, ZfsConfig};
+pub use config::{ResilverKind, VolumeConfig, ZfsConfig};
 use drives::{Drives, Purpose};
 use host::Host;
 use intent_log::IntentLog;
 use prefetch::Prefetcher;
+use resilver::Resilver;
 use transactions::Transactions;
 
 /// A pool, its volumes and the pool's own objects: what decides where blocks lie.
@@ -58,6 +60,7 @@ pub struct ZfsArray {
     intent_log: IntentLog,
     counters: Counters,
     failures: Vec<FailedSpindle>,
+    resilver: Resilver,
     /// The last transaction group before the run.
     filled_in_txg: u64,
     timer_ns: Option<u64>,
@@ -66,7 +69,8 @@ pub struct ZfsArray {
 strewn_base::saved_state! {
     impl for ZfsArray {
         parts: space;
-        values: arc, prefetchers, drives, transactions, host, intent_log, counters, failures, filled_in_txg, timer_ns;
+        values: arc, prefetchers, drives, transactions, host, intent_log, counters, failures, resilver,
+            filled_in_txg, timer_ns;
         built: config;
     }
 }
@@ -126,6 +130,7 @@ impl ZfsArray {
             intent_log: IntentLog::new(config.vdevs.len()),
             counters: Counters::default(),
             failures: Vec::new(),
+            resilver: Resilver::new(config.spares, config.vdevs.len()),
             filled_in_txg: space.pool.txg() - 1,
             timer_ns: None,
             space,
@@ -144,16 +149,18 @@ impl ZfsArray {
                         }
                     }
                     Purpose::Sync => self.on_written(now_ns, io.key),
+                    Purpose::Resilver => self.on_resilver_io(now_ns, io.key),
                     _ => self.on_read(now_ns, io.key, driver),
                 }
             }
             self.go_on_syncing(now_ns, driver);
+            let goes_on = self.go_on_resilvering(now_ns, driver);
             self.admit_waiting(now_ns, driver);
             self.intent_log.go_on(now_ns, &mut self.space.pool, &mut self.drives);
             let dirty_percent = self.transactions.dirty_percent();
             let costs = &self.config.processor;
             self.drives.issue(dirty_percent, costs, &mut self.counters, driver);
-            if !self.drives.has_done() {
+            if !self.drives.has_done() && !goes_on {
                 break;
             }
         }
@@ -162,7 +169,9 @@ impl ZfsArray {
 
     fn set_timer(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
         let transactions = &self.transactions;
-        let collects = transactions.syncing.is_none() && transactions.open_bytes > 0;
+        let collects = transactions.syncing.is_none()
+            && transactions.open_bytes > 0
+            && !self.resilver.is_passing();
         let due_ns = collects.then(|| transactions.opened_ns + transactions.interval_ns);
         let wakeup_ns = self.host.next_wakeup_ns();
         let next = [due_ns, wakeup_ns].into_iter().flatten().min().map(|at_ns| at_ns.max(now_ns));
@@ -221,7 +230,7 @@ impl Array<()> for ZfsArray {
         &mut self,
         now_ns: u64,
         spindle: SpindleIndex,
-        _: &mut impl Driver<()>,
+        driver: &mut impl Driver<()>,
     ) -> Result<(), DataLost> {
         self.failures.push(FailedSpindle {
             spindle,
@@ -230,10 +239,13 @@ impl Array<()> for ZfsArray {
             rebuilt_ns: None,
             rebuilt: 0.0,
         });
-        match self.drives.fail(spindle.0) {
-            true => Ok(()),
-            false => Err(self.data_lost(now_ns, spindle)),
+        self.drives.fail(now_ns, spindle.0);
+        if let Some(lost) = self.data_lost(now_ns, spindle) {
+            return Err(lost);
         }
+        self.resilver.on_failed(spindle.0);
+        self.advance(now_ns, driver);
+        Ok(())
     }
 
     fn command_failed(

@@ -115,7 +115,7 @@ impl Space {
 impl ZfsArray {
     /// Begins to write the open transaction group if it is due, and issues what may be written.
     pub(super) fn go_on_syncing(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
-        if self.transactions.is_due(now_ns) {
+        if self.is_sync_due(now_ns) {
             self.begin_sync(now_ns, driver);
         }
         let dirty_percent = self.transactions.dirty_percent();
@@ -129,6 +129,13 @@ impl ZfsArray {
             // A stage waits for those before.
             if syncing.under_way > 0 && write.stage != syncing.stage {
                 break;
+            }
+            // Scans have their turn when the data is written.
+            if write.stage >= Stage::SpaceMaps
+                && syncing.stage < Stage::SpaceMaps
+                && self.resilver.holds_sync()
+            {
+                return;
             }
             syncing.stage = write.stage;
             syncing.under_way += 1;
@@ -169,6 +176,7 @@ impl ZfsArray {
             Ok(writes) => VecDeque::from(writes),
             Err(error) => unreachable!("there was room for the transaction group: {error}"),
         };
+        self.note_placed(&writes);
         self.transactions.room_bytes = self.space.room_bytes();
         let data_blocks: usize = blocks.iter().map(Vec::len).sum();
         self.counters.consistency_point_data_blocks += data_blocks as u64;

@@ -135,9 +135,12 @@ impl Transactions {
     pub fn is_due(&self, now_ns: u64) -> bool {
         self.syncing.is_none()
             && self.open_bytes > 0
-            && (now_ns >= self.opened_ns + self.interval_ns
-                || self.open_bytes >= self.limit_bytes * SYNC_PERCENT / 100
-                || self.has_no_room())
+            && (now_ns >= self.opened_ns + self.interval_ns || self.is_enough())
+    }
+
+    /// Whether the open one has collected enough to be written.
+    pub fn is_enough(&self) -> bool {
+        self.open_bytes >= self.limit_bytes * SYNC_PERCENT / 100 || self.has_no_room()
     }
 
     /// The open one is to be written, and the next opens. Returns its blocks by volume, and their bytes.

@@ -23,8 +23,8 @@ fn what_is_overwritten_counts_as_rewritten() {
     assert_eq!(machine.drives.answered, 256);
 }
 
-/// Each block of 8 KiB is two sectors of data, two of parity, and two that are skipped, on five drives by turns. Skipped
-/// sectors are written to join blocks: a transaction group in order is few commands.
+/// Each block of 8 KiB is two sectors of data, two of parity, and two that are skipped, on five drives by turns.
+/// Skipped sectors are written to join blocks: a transaction group in order is few commands.
 #[test]
 fn skipped_sectors_join_neighbours() {
     let mut config = raid_z2(8 * MIB);

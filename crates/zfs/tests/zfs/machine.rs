@@ -8,7 +8,7 @@ use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, HostOperation, LogRecord, Logged, LunId,
     OperationId, ProcessorCosts, ProcessorWork, Refusal, SpindleCommand, Tag,
 };
-use strewn_zfs::{Redundancy, Vdev, Version, VolumeConfig, ZfsArray, ZfsConfig};
+use strewn_zfs::{Redundancy, ResilverKind, Vdev, Version, VolumeConfig, ZfsArray, ZfsConfig};
 
 const MIB: u64 = 1 << 20;
 const POSITIONING_NS: u64 = 8_000_000;
@@ -36,6 +36,8 @@ pub fn raid_z2(volume_bytes: u64) -> ZfsConfig {
         throttle_slots: Some(32),
         prefetch_bytes: 64 * MIB,
         is_synchronous: false,
+        spares: 0,
+        resilver: ResilverKind::Healing,
         seed: 1,
         processor: ProcessorCosts::default(),
     }

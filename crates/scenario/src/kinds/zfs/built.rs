@@ -27,6 +27,8 @@ pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<Zfs
         txg_interval_ns: zfs.txg_interval_ns,
         throttle_slots: (zfs.throttle_slots > 0).then_some(zfs.throttle_slots as u32),
         prefetch_bytes: zfs.prefetch_bytes,
+        spares: zfs.spares,
+        resilver: zfs.resilver,
         is_synchronous: zfs.sync == SyncWrites::Always,
         seed: scenario.seed,
         processor: build::processor_costs(&array.processor),

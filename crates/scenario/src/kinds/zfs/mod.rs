@@ -8,7 +8,7 @@ use std::any::Any;
 
 use strewn_results::{CapacityRule, LayoutKind, ParityGroup};
 use strewn_sim::Simulated;
-use strewn_zfs::{Redundancy, Vdev, Version, ZfsArray};
+use strewn_zfs::{Redundancy, ResilverKind, Vdev, Version, ZfsArray};
 
 use crate::array::Array;
 use crate::build::{Mapped, SetUpError};
@@ -49,6 +49,10 @@ pub struct Zfs {
     pub throttle_slots: u64,
     /// The most that a stream of reads is read ahead, in bytes.
     pub prefetch_bytes: u64,
+    /// Spares.
+    pub spares: u16,
+    /// How mirrors are resilvered.
+    pub resilver: ResilverKind,
     /// When a write is answered.
     pub sync: SyncWrites,
 }
@@ -96,6 +100,11 @@ impl Words for Protection {
 
 impl Words for Version {
     const WORDS: &'static [(&'static str, Self)] = &[("2.2", Self::V2_2), ("2.3", Self::V2_3)];
+}
+
+impl Words for ResilverKind {
+    const WORDS: &'static [(&'static str, Self)] =
+        &[("healing", Self::Healing), ("sequential", Self::Sequential)];
 }
 
 /// Drives that a mirror may have.
@@ -255,6 +264,24 @@ impl Table for Zfs {
             &mut self.prefetch_bytes,
         );
         f.value(
+            spindles(
+                "spares",
+                "Hot spares onto which failed drives are resilvered; without one, the pool stays degraded.",
+            )
+            .or_zero()
+            .chosen("0"),
+            &mut self.spares,
+        );
+        f.value(
+            choice::<ResilverKind>(
+                "resilver",
+                "How mirrors are resilvered: healing, block by block; or sequential, by ranges of allocated space, \
+                 with a scrub after it (zpool replace -s).",
+            )
+            .default("\"healing\"", "the only way for RAID-Z"),
+            &mut self.resilver,
+        );
+        f.value(
             choice::<SyncWrites>(
                 "sync",
                 "When a write is answered: disabled, from memory, as asynchronous writes of a pool with sync=standard; or \
@@ -303,7 +330,22 @@ impl Table for Zfs {
             s.problem(
                 "volblocksize",
                 format!("a block of {} is smaller than a sector of {sector}", Bytes(self.volblocksize_bytes)),
-                format!("the real system pads each to a sector, which wastes the rest: give at least {sector}, or a smaller ashift"),
+                format!(
+                    "the real system pads each to a sector, which wastes the rest: give at least {sector}, or a smaller \
+                     ashift"
+                ),
+            );
+        }
+        let is_raid_z = !matches!(self.redundancy, Protection::None | Protection::Mirror);
+        if s.are_right(&["redundancy", "resilver"])
+            && is_raid_z
+            && self.resilver == ResilverKind::Sequential
+        {
+            s.problem(
+                "resilver",
+                "RAID-Z cannot be rebuilt sequentially".to_owned(),
+                "without its block a range does not tell data from parity: leave the key out"
+                    .to_owned(),
             );
         }
         if s.are_right(&["arc", "dirty_limit"]) && self.arc_bytes < self.dirty_limit_bytes {
@@ -370,7 +412,11 @@ impl Kind for Zfs {
             Protection::None | Protection::Mirror => 1,
             raid_z => drives.saturating_sub(raid_z.parity().into()),
         };
-        KindSpindles { data: data * vdevs, parity: drives.saturating_sub(data) * vdevs, spares: 0 }
+        KindSpindles {
+            data: data * vdevs,
+            parity: drives.saturating_sub(data) * vdevs,
+            spares: self.spares.into(),
+        }
     }
 
     fn check_drive(&self, section: &Section<'_>, drive_bytes: u64) {
@@ -416,7 +462,10 @@ impl Kind for Zfs {
         // Twelve bytes and four bits for each block, free segments of a pool that is aged, and the ARC's entries with
         // as many ghosts.
         let blocks = scenario.file_bytes(array) / self.volblocksize_bytes;
-        blocks * 13 + blocks * 24 + self.arc_bytes / self.volblocksize_bytes * 2 * 40
+        // What a new drive lacks, as it is sorted.
+        let failures = array.failures.len().min(usize::from(self.spares)) as u64;
+        let listed = blocks * failures * 17;
+        listed + blocks * 13 + blocks * 24 + self.arc_bytes / self.volblocksize_bytes * 2 * 40
     }
 
     fn mapped<'a>(&self, array: &'a dyn Any) -> Option<&'a dyn Mapped> {

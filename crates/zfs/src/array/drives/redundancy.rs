@@ -1,0 +1,238 @@
+//! Failed drives, drives that replace them, and what is read and written instead.
+
+use strewn_array::Direction;
+
+use super::super::resilver::MissingBlocks;
+use super::{BlockIo, Drives, PARITY, Purpose, column_place, mirror_place};
+use crate::io_scheduler::Class;
+use crate::raid_z::Columns;
+use crate::vdev::{Redundancy, Vdev};
+
+/// What a drive of a mirror has of a block.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Copy {
+    /// It can be read.
+    Held,
+    /// It is resilvered, and trusted only if no other drive holds it.
+    Resilvered,
+    /// It is not there.
+    Lost,
+}
+
+impl Drives {
+    /// A drive fails: what waits for it is read from others, or not written.
+    pub fn fail(&mut self, now_ns: u64, drive: u16) {
+        self.failed[usize::from(drive)] = true;
+        self.any_failed = true;
+        self.missing[usize::from(drive)] = None;
+        for request in self.queues[usize::from(drive)].take_waiting() {
+            if !request.is_optional {
+                self.request_failed(now_ns, request.owner, request.direction);
+            }
+        }
+    }
+
+    /// A spare replaces a failed drive, without the blocks of `missing`.
+    pub fn replace(&mut self, drive: u16, missing: MissingBlocks) {
+        self.failed[usize::from(drive)] = false;
+        self.missing[usize::from(drive)] = Some(missing);
+    }
+
+    /// What a drive that has replaced a failed one does not hold yet.
+    pub fn missing_mut(&mut self, drive: u16) -> Option<&mut MissingBlocks> {
+        self.missing[usize::from(drive)].as_mut()
+    }
+
+    /// The same, to look at.
+    pub fn missing(&self, drive: u16) -> Option<&MissingBlocks> {
+        self.missing[usize::from(drive)].as_ref()
+    }
+
+    /// A drive holds all of its blocks again.
+    pub fn make_whole(&mut self, drive: u16) {
+        self.missing[usize::from(drive)] = None;
+    }
+
+    /// A block is going to be written where one may be missing: the new drive gets it with the others.
+    pub fn on_placed(&mut self, (vdev, offset): (u16, u64)) {
+        let first = usize::from(self.first_drive[usize::from(vdev)]);
+        let drives = usize::from(self.vdevs[usize::from(vdev)].drives());
+        let missing = self.missing[first..first + drives].iter_mut().flatten();
+        missing.for_each(|missing| missing.on_placed(offset));
+    }
+
+    /// Whether no drive of the vdev fails or lacks a block.
+    pub fn is_whole(&self, vdev: u16) -> bool {
+        let first = usize::from(self.first_drive[usize::from(vdev)]);
+        let drives = first..first + usize::from(self.vdevs[usize::from(vdev)].drives());
+        !self.failed[drives.clone()].contains(&true)
+            && self.missing[drives].iter().all(Option::is_none)
+    }
+
+    /// Whether more drives of the vdev have failed than its redundancy makes up for.
+    pub fn is_gone(&self, vdev: u16) -> bool {
+        let first = usize::from(self.first_drive[usize::from(vdev)]);
+        let vdev = &self.vdevs[usize::from(vdev)];
+        let failed = &self.failed[first..first + usize::from(vdev.drives())];
+        let failed = failed.iter().filter(|failed| **failed).count();
+        failed > most_lost(vdev)
+    }
+
+    /// Whether a block has lost more than its redundancy makes up for.
+    pub fn is_lost(&self, (vdev, offset): (u16, u64), bytes: u32) -> bool {
+        let first = self.first_drive[usize::from(vdev)];
+        let vdev = &self.vdevs[usize::from(vdev)];
+        let lost = match vdev.raid_z() {
+            Some(raid_z) => {
+                self.lost_in(first, offset, &raid_z.columns(offset, bytes.into()), true)
+            }
+            None => {
+                let drives = first..first + u16::from(vdev.drives());
+                drives.filter(|drive| !self.holds(*drive, offset, true)).count()
+            }
+        };
+        lost > most_lost(vdev)
+    }
+
+    /// Whether a block at `offset` of its vdev can be read from a drive (`vdev_dtl_contains`). As in OpenZFS, what is
+    /// resilvered is trusted only if nothing else is left, until the resilver is over.
+    pub(super) fn holds(&self, drive: u16, offset: u64, trusts_resilvered: bool) -> bool {
+        !self.failed[usize::from(drive)]
+            && self.missing[usize::from(drive)]
+                .as_ref()
+                .is_none_or(|missing| missing.holds(offset, trusts_resilvered))
+    }
+
+    /// What a drive of a mirror has of a block.
+    pub(super) fn copy_on(&self, drive: u16, offset: u64, class: Class) -> Copy {
+        if !self.any_failed {
+            return Copy::Held;
+        }
+        if class == Class::Rebuild {
+            let drive = usize::from(drive);
+            let is_whole = !self.failed[drive] && self.missing[drive].is_none();
+            return if is_whole { Copy::Held } else { Copy::Lost };
+        }
+        match (self.holds(drive, offset, false), self.holds(drive, offset, true)) {
+            (true, _) => Copy::Held,
+            (_, true) => Copy::Resilvered,
+            _ => Copy::Lost,
+        }
+    }
+
+    /// Columns that cannot be read from their drives.
+    pub(super) fn lost_in(
+        &self,
+        first: u16,
+        offset: u64,
+        columns: &Columns,
+        trusts: bool,
+    ) -> usize {
+        let in_use = columns.parity().chain(columns.data());
+        in_use.filter(|column| !self.holds(first + u16::from(column.drive), offset, trusts)).count()
+    }
+
+    /// Reads all columns of a block for a resilver or scrub; in a mirror, one copy, or all.
+    pub fn scan(
+        &mut self,
+        now_ns: u64,
+        key: u64,
+        class: Class,
+        at: (u16, u64),
+        bytes: u32,
+        all: bool,
+    ) {
+        let io = BlockIo {
+            reads_parity: true,
+            ..BlockIo::new(key, Purpose::Resilver, class, at, bytes)
+        };
+        let id = self.blocks.insert(io) as u32;
+        let vdev = self.vdevs[usize::from(at.0)];
+        let first = self.first_drive[usize::from(at.0)];
+        if all && vdev.raid_z().is_none() {
+            let place = mirror_place(&vdev, at.1, bytes);
+            for drive in first..first + u16::from(vdev.drives()) {
+                if self.holds(drive, at.1, false) {
+                    self.push(now_ns, drive, id, Direction::Read, class, place, false);
+                }
+            }
+        } else {
+            self.push_read(now_ns, id, at, bytes);
+        }
+        self.finish_if_done(id);
+    }
+
+    /// Writes what `drives` have of a block.
+    pub fn repair(
+        &mut self,
+        now_ns: u64,
+        key: u64,
+        class: Class,
+        at: (u16, u64),
+        bytes: u32,
+        drives: &[u16],
+    ) {
+        let id = self.blocks.insert(BlockIo::new(key, Purpose::Resilver, class, at, bytes)) as u32;
+        let vdev = self.vdevs[usize::from(at.0)];
+        let first = self.first_drive[usize::from(at.0)];
+        match vdev.raid_z() {
+            None => {
+                let place = mirror_place(&vdev, at.1, bytes);
+                for drive in drives {
+                    self.push(now_ns, *drive, id, Direction::Write, class, place, false);
+                }
+            }
+            Some(raid_z) => {
+                let columns = raid_z.columns(at.1, bytes.into());
+                for column in columns.parity().chain(columns.data()) {
+                    let drive = first + u16::from(column.drive);
+                    if drives.contains(&drive) {
+                        let place = column_place(&vdev, column);
+                        self.push(now_ns, drive, id, Direction::Write, class, place, false);
+                    }
+                }
+            }
+        }
+        self.finish_if_done(id);
+    }
+
+    /// Reads what makes up for a drive that has failed meanwhile: in a mirror, another drive; in RAID-Z, parity, unless
+    /// it is read already (`vdev_raidz_read_all`).
+    fn push_rest(&mut self, now_ns: u64, id: u32) {
+        let BlockIo { class, vdev: vdev_number, offset, bytes, reads_parity, .. } = *self.block(id);
+        let at = (vdev_number, offset);
+        let vdev = self.vdevs[usize::from(vdev_number)];
+        let Some(raid_z) = vdev.raid_z() else { return self.push_read(now_ns, id, at, bytes) };
+        if reads_parity {
+            return;
+        }
+        self.block_mut(id).reads_parity = true;
+        let columns = raid_z.columns(offset, bytes.into());
+        let first_drive = self.first_drive[usize::from(vdev_number)];
+        for column in columns.parity() {
+            let drive = first_drive + u16::from(column.drive);
+            if self.holds(drive, offset, false) {
+                let place = column_place(&vdev, column);
+                self.push(now_ns, drive, id | PARITY, Direction::Read, class, place, false);
+            }
+        }
+    }
+
+    /// A request to a drive that has failed is not done: what it was to read is read from others.
+    pub(super) fn request_failed(&mut self, now_ns: u64, owner: u32, direction: Direction) {
+        let id = owner & !PARITY;
+        if direction == Direction::Read {
+            self.push_rest(now_ns, id);
+        }
+        self.block_mut(id).left -= 1;
+        self.finish_if_done(id);
+    }
+}
+
+/// Drives of a vdev that may lack a block.
+fn most_lost(vdev: &Vdev) -> usize {
+    match vdev.redundancy {
+        Redundancy::Mirror { drives } => usize::from(drives) - 1,
+        Redundancy::RaidZ { parity, .. } => usize::from(parity),
+    }
+}

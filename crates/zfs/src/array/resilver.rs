@@ -1,0 +1,793 @@
+//! Resilvers: how the blocks of a failed drive get onto the spare that replaces it. And scrubs.
+//!
+//! **Healing**, for RAID-Z and mirrors (`dsl_scan.c`). The scan sorts all blocks with a column on the new drive by
+//! their places in the vdev. It reads each block (in RAID-Z all columns that are left, in a mirror one copy) and writes
+//! what the new drive lacks. A pool has one scan for all of its new drives. It runs in passes, one in each transaction
+//! group, after the data and before the space maps: the group ends only after the pass has ended and its blocks are
+//! written. So hosts feel a resilver twice, in the queues of drives and in longer transaction groups.
+//!
+//! **Sequential**, for mirrors (`vdev_rebuild.c`). The rebuild copies what is allocated, metaslab by metaslab, whatever
+//! blocks are there. It waits for no transaction group. A scrub follows, since a rebuild checks nothing.
+//!
+//! A drive that is resilvered gets all writes from the beginning. Until the end, hosts read from it only what was
+//! written since, as the log of its missing transaction groups says (`vdev_dtl_contains`). What is resilvered is read
+//! only if another drive fails and nothing else is left.
+//!
+//! A drive that comes during a resilver waits for its end (`resilver_defer`). If less than a tenth is done, the
+//! resilver begins again for both.
+//!
+//! # What is left out
+//!
+//! - **Finding the blocks** costs nothing here. A real scan reads all indirect blocks, about one for a thousand blocks.
+//! - **Memory** for sorting has no limit (`zfs_scan_mem_lim_fact`, a twentieth of memory). A real scan with more blocks
+//!   than fit begins with the longest extents, and sorts less well.
+//! - **Checkpoints** are not written (`zfs_scan_checkpoint_intval`, two hours).
+//! - **A metaslab that is rebuilt** may be allocated from (`metaslab_disable`). The rebuild does not wait for a
+//!   transaction group after it, and copies freed blocks that may not be allocated yet.
+//! - **The intent log** is not resilvered.
+//! - **Data loss** is judged by the blocks of volumes, not by metadata, which has more copies.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use strewn_array::{Driver, Slots};
+use strewn_base::SECTOR_BYTES;
+use strewn_base::state::SavedValue;
+use strewn_raid::SpindleIndex;
+
+use super::config::ResilverKind;
+use super::{BlockKey, Space, ZfsArray};
+use crate::block::{Block, Stage};
+use crate::io_scheduler::Class;
+use crate::vdev::Vdev;
+use crate::{BlockWrite, Pool};
+
+/// Bytes of blocks that a scan has under way, for each data drive of a vdev (`zfs_scan_vdev_limit`).
+const SCAN_BYTES: u64 = 16 << 20;
+
+/// The longest read of a sequential rebuild (`zfs_rebuild_max_segment`).
+const REBUILD_SEGMENT_BYTES: u64 = 1 << 20;
+
+/// Bytes that a rebuild has under way, for each drive of its vdev (`zfs_rebuild_vdev_limit`).
+const REBUILD_BYTES: u64 = 64 << 20;
+
+/// The least that a rebuild may have under way.
+const LEAST_REBUILD_BYTES: u64 = 1 << 20;
+
+/// The least time of a resilver's pass in a transaction group (`zfs_resilver_min_time_ms`, 1,500), in percent of the
+/// longest time that one stays open (`zfs_txg_timeout`, 5 s), so that a scaled run keeps the proportion.
+const RESILVER_PASS_PERCENT: u64 = 30;
+
+/// The same for a scrub (`zfs_scrub_min_time_ms`, 750).
+const SCRUB_PASS_PERCENT: u64 = 15;
+
+/// A pass ends when so much is dirty, in percent (`zfs_vdev_async_write_active_min_dirty_percent`).
+const PASS_DIRTY_PERCENT: u32 = 30;
+
+/// A resilver that is not this far begins again together with the next drive, in percent
+/// (`zfs_resilver_defer_percent`). Else the drive waits for the end.
+const DEFER_PERCENT: u64 = 10;
+
+/// The volume of the pool's own objects.
+const POOL_OBJECTS: u8 = u8::MAX;
+
+/// A vdev, and a byte of it.
+type Place = (u16, u64);
+
+/// A block that a scan has found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, SavedValue)]
+struct ListedBlock {
+    /// In its vdev.
+    offset: u64,
+    /// What finds it again: its [`BlockKey`].
+    key: u64,
+}
+
+/// The blocks that a new drive lacked when it came, in the order of their places, and what has become of them.
+#[derive(Debug, Clone, SavedValue)]
+pub struct MissingBlocks {
+    /// Tells the drive from one before it in the same place.
+    serial: u32,
+    blocks: Vec<ListedBlock>,
+    resilvered: Vec<u64>,
+    /// Places that have another block now.
+    replaced: Vec<u64>,
+    /// Blocks that are resilvered or need not be.
+    done: u64,
+}
+
+impl MissingBlocks {
+    fn new(serial: u32, blocks: Vec<ListedBlock>) -> Self {
+        let none = vec![0; blocks.len().div_ceil(64)];
+        Self { serial, resilvered: none.clone(), replaced: none, blocks, done: 0 }
+    }
+
+    fn position(&self, offset: u64) -> Option<usize> {
+        self.blocks.binary_search_by_key(&offset, |block| block.offset).ok()
+    }
+
+    /// Whether the drive holds a block: one that was written since it came or, if those are trusted, is resilvered.
+    pub fn holds(&self, offset: u64, trusts_resilvered: bool) -> bool {
+        self.position(offset).is_none_or(|at| {
+            is_set(&self.replaced, at) || trusts_resilvered && is_set(&self.resilvered, at)
+        })
+    }
+
+    /// Another block gets this place.
+    pub fn on_placed(&mut self, offset: u64) {
+        if let Some(at) = self.position(offset) {
+            set(&mut self.replaced, at);
+        }
+    }
+
+    fn on_resilvered(&mut self, at: usize) {
+        set(&mut self.resilvered, at);
+        self.done += 1;
+    }
+
+    /// The scan begins again. What it has written stays.
+    fn begin_again(&mut self) {
+        self.done = 0;
+    }
+}
+
+fn is_set(bits: &[u64], at: usize) -> bool {
+    bits[at / 64] & (1 << (at % 64)) != 0
+}
+
+fn set(bits: &mut [u64], at: usize) {
+    bits[at / 64] |= 1 << (at % 64);
+}
+
+/// How far a scan is in the blocks of a new drive or, for a scrub, of a vdev.
+#[derive(Debug, Clone, SavedValue)]
+struct Lane {
+    vdev: u16,
+    /// The new drive, which has the blocks; none for a scrub.
+    drive: Option<u16>,
+    /// The blocks of a scrub.
+    blocks: Vec<ListedBlock>,
+    next: usize,
+}
+
+/// A scan of the pool: a healing resilver, or a scrub.
+#[derive(Debug, Clone, SavedValue)]
+struct Scan {
+    is_scrub: bool,
+    lanes: Vec<Lane>,
+}
+
+/// A sequential rebuild of a mirror's drive.
+#[derive(Debug, Clone, SavedValue)]
+struct Rebuild {
+    vdev: u16,
+    drive: u16,
+    next_metaslab: u32,
+    /// What is left of the metaslab.
+    ranges: VecDeque<(u64, u64)>,
+    /// Up to where the vdev is read.
+    position: u64,
+    /// Where the segments that are under way begin.
+    under_way: BTreeSet<u64>,
+    under_way_bytes: u64,
+    bytes_done: u64,
+    bytes_in_all: u64,
+    /// Blocks that are resilvered, from the first.
+    blocks_done: usize,
+}
+
+/// A new drive that lacks what is read, and where that is in its blocks.
+#[derive(Debug, Clone, Copy, SavedValue)]
+struct Target {
+    drive: u16,
+    serial: u32,
+    position: u64,
+}
+
+/// A block or segment that is read, then written.
+#[derive(Debug, Clone, SavedValue)]
+struct Piece {
+    vdev: u16,
+    offset: u64,
+    bytes: u32,
+    class: Class,
+    targets: Vec<Target>,
+    is_read: bool,
+}
+
+/// Where the scan is in the transaction group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
+enum Pass {
+    /// Its turn has not come.
+    Before,
+    /// It issues blocks, since then.
+    Running { began_ns: u64 },
+    /// It waits for them.
+    Draining,
+    /// The transaction group may go on.
+    Over,
+}
+
+/// The resilvers and the scrub of a pool.
+#[derive(Debug, Clone, SavedValue)]
+pub struct Resilver {
+    /// Spares that are left.
+    spares: u16,
+    /// Failed drives that a spare replaces once no transaction group is being written.
+    failed: Vec<u16>,
+    /// New drives that wait for the end of another resilver.
+    deferred: Vec<u16>,
+    scan: Option<Scan>,
+    pass: Pass,
+    /// Bytes that a scan may have under way for each data drive of a vdev: [`SCAN_BYTES`], but for tests.
+    scan_bytes: u64,
+    /// Bytes of blocks that scans have under way, by vdev.
+    under_way: Vec<u64>,
+    rebuilds: Vec<Rebuild>,
+    pieces: Slots<Piece>,
+    /// Spares that have been used.
+    replaced: u32,
+}
+
+impl Resilver {
+    /// No resilver, of a pool with so many vdevs.
+    pub fn new(spares: u16, vdevs: usize) -> Self {
+        Self {
+            spares,
+            failed: Vec::new(),
+            deferred: Vec::new(),
+            scan: None,
+            pass: Pass::Before,
+            scan_bytes: SCAN_BYTES,
+            under_way: vec![0; vdevs],
+            rebuilds: Vec::new(),
+            pieces: Slots::new(),
+            replaced: 0,
+        }
+    }
+
+    fn is_active(&self) -> bool {
+        self.scan.is_some() || !(self.failed.is_empty() && self.rebuilds.is_empty())
+    }
+
+    /// Whether the transaction group waits for a scan before it writes space maps.
+    pub fn holds_sync(&self) -> bool {
+        self.scan.is_some() && self.pass != Pass::Over
+    }
+
+    /// Whether a scan issues blocks or waits for them.
+    pub fn is_passing(&self) -> bool {
+        self.scan.is_some() && matches!(self.pass, Pass::Running { .. } | Pass::Draining)
+    }
+
+    /// A drive has failed. A spare replaces it if there is one.
+    pub fn on_failed(&mut self, drive: u16) {
+        self.deferred.retain(|other| *other != drive);
+        self.rebuilds.retain(|rebuild| rebuild.drive != drive);
+        if let Some(scan) = &mut self.scan {
+            scan.lanes.retain(|lane| lane.drive != Some(drive));
+        }
+        if self.spares > 0 {
+            self.spares -= 1;
+            self.failed.push(drive);
+        }
+    }
+}
+
+impl Space {
+    /// The places and bytes of a copy of a block: one, or those of its header and pieces.
+    pub(super) fn parts(&self, block: Block, bytes: u32) -> impl Iterator<Item = (Place, u32)> {
+        let (vdev, offset) = block.place();
+        let pieces = self.pool.pieces(vdev, offset);
+        let bytes = if pieces.is_some() { SECTOR_BYTES as u32 } else { bytes };
+        let pieces = pieces.unwrap_or_default().iter();
+        let pieces = pieces.map(|piece| ((piece.dva.vdev, piece.dva.offset), piece.bytes as u32));
+        std::iter::once(((vdev, offset), bytes)).chain(pieces)
+    }
+
+    fn for_each_written(&self, mut tell: impl FnMut(u64, Place, u32)) {
+        let mut tell_parts = |key, block, bytes| {
+            self.parts(block, bytes).for_each(|(place, bytes)| tell(key, place, bytes));
+        };
+        for (volume, blocks) in (0..).zip(&self.volumes) {
+            blocks.for_each_written(|level, number, block, bytes| {
+                tell_parts(BlockKey { volume, level, number }.encode(), block, bytes);
+            });
+        }
+        let key = BlockKey { volume: POOL_OBJECTS, level: 0, number: 0 }.encode();
+        self.objects.written().for_each(|(block, bytes)| tell_parts(key, block, bytes));
+    }
+
+    /// The bytes of a listed block, unless it has been freed or written elsewhere since.
+    fn bytes_at(&self, key: u64, place: Place) -> Option<u32> {
+        let BlockKey { volume, level, number } = BlockKey::decode(key);
+        let part_at = |block, bytes| {
+            self.parts(block, bytes).find(|(at, _)| *at == place).map(|(_, bytes)| bytes)
+        };
+        if volume == POOL_OBJECTS {
+            return self.objects.written().find_map(|(block, bytes)| part_at(block, bytes));
+        }
+        let (copies, bytes) = self.volumes[usize::from(volume)].copies_of(level, number);
+        let mut copies = copies.iter().filter(|copy| !copy.is_hole());
+        copies.find_map(|copy| part_at(*copy, bytes))
+    }
+
+    /// The blocks of a vdev, or those with a column on one of its drives, in the order of their places.
+    fn list(&self, vdevs: &[Vdev], vdev: u16, drive: Option<u8>) -> Vec<ListedBlock> {
+        let mut listed = Vec::new();
+        self.for_each_written(|key, (of_vdev, offset), bytes| {
+            let is_on = |drive| has_column_on(&vdevs[usize::from(vdev)], offset, bytes, drive);
+            if of_vdev == vdev && drive.is_none_or(is_on) {
+                listed.push(ListedBlock { offset, key });
+            }
+        });
+        listed.sort_unstable();
+        listed.dedup_by_key(|block| block.offset);
+        listed
+    }
+}
+
+/// Whether a block has anything on a drive of its vdev (`vdev_raidz_need_resilver`).
+fn has_column_on(vdev: &Vdev, offset: u64, bytes: u32, drive: u8) -> bool {
+    vdev.raid_z().is_none_or(|raid_z| {
+        let width = u64::from(raid_z.width);
+        let columns = u64::from(bytes).div_ceil(1 << raid_z.ashift) + u64::from(raid_z.parity);
+        let first = (offset >> raid_z.ashift) % width;
+        (u64::from(drive) + width - first) % width < columns
+    })
+}
+
+impl ZfsArray {
+    /// Whether the open transaction group is to be written now. While a scan runs, one follows the other, each with a
+    /// pass of the scan (`txg_sync_thread`).
+    pub(super) fn is_sync_due(&self, now_ns: u64) -> bool {
+        let transactions = &self.transactions;
+        match self.resilver.scan {
+            None => transactions.is_due(now_ns),
+            Some(_) => {
+                transactions.syncing.is_none()
+                    && transactions.open_bytes > 0
+                    && !self.resilver.is_passing()
+            }
+        }
+    }
+
+    /// The blocks of a transaction group have their places: drives that are resilvered get them with all others.
+    pub(super) fn note_placed(&mut self, writes: &VecDeque<BlockWrite>) {
+        if self.resilver.is_active() {
+            writes.iter().for_each(|write| self.drives.on_placed((write.vdev, write.offset)));
+        }
+    }
+
+    /// Begins to read all blocks, parity and all copies included, and to check them. Nothing is found to be wrong here.
+    /// Returns whether it has begun: not while a resilver or another scrub runs.
+    #[cfg(test)]
+    fn begin_scrub(&mut self, now_ns: u64, driver: &mut impl Driver<()>) -> bool {
+        let may = !self.resilver.is_active();
+        if may {
+            self.list_for_scrub();
+            self.advance(now_ns, driver);
+        }
+        may
+    }
+
+    /// Whether a resilver or a scrub runs.
+    #[must_use]
+    pub fn is_scanning(&self) -> bool {
+        self.resilver.is_active()
+    }
+
+    fn list_for_scrub(&mut self) {
+        let lane = |vdev| Lane {
+            vdev,
+            drive: None,
+            blocks: self.space.list(&self.config.vdevs, vdev, None),
+            next: 0,
+        };
+        let lanes = (0..self.config.vdevs.len() as u16).map(lane).collect();
+        self.begin_scan(Scan { is_scrub: true, lanes });
+    }
+
+    fn begin_scan(&mut self, scan: Scan) {
+        self.resilver.scan = Some(scan);
+        self.end_pass();
+    }
+
+    /// A pass is over. Without a transaction group that it was part of, the next may begin.
+    fn end_pass(&mut self) {
+        let is_syncing = self.transactions.syncing.is_some();
+        self.resilver.pass = if is_syncing { Pass::Over } else { Pass::Before };
+    }
+
+    /// Resilvers, rebuilds and scrubs go on. Returns whether others can, too.
+    pub(super) fn go_on_resilvering(&mut self, now_ns: u64, driver: &mut impl Driver<()>) -> bool {
+        if !self.resilver.is_active() {
+            return false;
+        }
+        let mut goes_on = false;
+        // What a transaction group has begun to write is on the old drives; then all is in the trees of blocks.
+        if self.transactions.syncing.is_none() && !self.resilver.failed.is_empty() {
+            let failed = std::mem::take(&mut self.resilver.failed);
+            failed.iter().for_each(|drive| self.replace(now_ns, *drive, driver));
+            self.begin_resilvers(&failed);
+            goes_on = true;
+        }
+        self.go_on_rebuilding(now_ns);
+        self.go_on_scanning(now_ns) || goes_on
+    }
+
+    /// A spare takes a failed drive's place.
+    fn replace(&mut self, now_ns: u64, drive: u16, driver: &mut impl Driver<()>) {
+        let vdev = self.drives.vdev_of(drive) as u16;
+        let in_vdev = (drive - self.drives.first_of(vdev)) as u8;
+        let blocks = self.space.list(&self.config.vdevs, vdev, Some(in_vdev));
+        self.resilver.replaced += 1;
+        driver.take_spare(SpindleIndex(drive));
+        self.drives.replace(drive, MissingBlocks::new(self.resilver.replaced, blocks));
+        let failures = self.failures.iter_mut();
+        let latest = failures.rev().find(|failure| failure.spindle.0 == drive);
+        if let Some(failure) = latest {
+            failure.rebuild_began_ns = Some(now_ns);
+        }
+    }
+
+    /// Resilvers of new drives begin, or wait for others to end.
+    fn begin_resilvers(&mut self, drives: &[u16]) {
+        let vdev = |drive: u16| self.drives.vdev_of(drive);
+        let is_rebuilt = |drive: u16| {
+            self.config.resilver == ResilverKind::Sequential
+                && self.config.vdevs[vdev(drive)].raid_z().is_none()
+        };
+        let (rebuilt, mut healed): (Vec<u16>, Vec<u16>) =
+            drives.iter().copied().partition(|drive| is_rebuilt(*drive));
+        for drive in rebuilt {
+            let vdev = self.drives.vdev_of(drive) as u16;
+            if self.resilver.rebuilds.iter().any(|rebuild| rebuild.vdev == vdev) {
+                self.resilver.deferred.push(drive);
+            } else {
+                let rebuild = Rebuild::new(&self.space.pool, vdev, drive, self.metaslabs(vdev));
+                self.resilver.rebuilds.push(rebuild);
+            }
+        }
+        // A scrub ends as a resilver begins.
+        let resilvers = self.resilver.scan.as_ref().is_some_and(|scan| !scan.is_scrub);
+        if healed.is_empty() {
+            if !self.resilver.rebuilds.is_empty() && !resilvers {
+                self.resilver.scan = None;
+            }
+            return;
+        }
+        if resilvers && !self.is_resilver_early() {
+            self.resilver.deferred.append(&mut healed);
+            return;
+        }
+        let scanned = self.resilver.scan.take().filter(|scan| !scan.is_scrub);
+        for lane in scanned.iter().flat_map(|scan| &scan.lanes) {
+            healed.extend(lane.drive);
+        }
+        let mut lanes = Vec::new();
+        for drive in healed {
+            if let Some(missing) = self.drives.missing_mut(drive) {
+                missing.begin_again();
+            }
+            let vdev = self.drives.vdev_of(drive) as u16;
+            lanes.push(Lane { vdev, drive: Some(drive), blocks: Vec::new(), next: 0 });
+        }
+        self.begin_scan(Scan { is_scrub: false, lanes });
+    }
+
+    /// Whether so little is resilvered that it may as well begin again.
+    fn is_resilver_early(&self) -> bool {
+        let (mut done, mut in_all) = (0, 0);
+        for lane in self.resilver.scan.iter().flat_map(|scan| &scan.lanes) {
+            if let Some(missing) = lane.drive.and_then(|drive| self.drives.missing(drive)) {
+                done += missing.done;
+                in_all += missing.blocks.len() as u64;
+            }
+        }
+        done * 100 < in_all * DEFER_PERCENT
+    }
+
+    fn metaslabs(&self, vdev: u16) -> u32 {
+        self.config.vdevs[usize::from(vdev)].metaslabs().count
+    }
+
+    /// The scan goes on. Returns whether others can, too.
+    fn go_on_scanning(&mut self, now_ns: u64) -> bool {
+        if self.resilver.scan.is_none() {
+            return false;
+        }
+        let is_syncing = self.transactions.syncing.is_some();
+        if self.resilver.pass == Pass::Over && !is_syncing {
+            self.resilver.pass = Pass::Before;
+        }
+        if self.resilver.pass == Pass::Before {
+            if !self.may_pass() {
+                // With nothing being written, the open transaction group is to be.
+                return !is_syncing;
+            }
+            self.resilver.pass = Pass::Running { began_ns: now_ns };
+        }
+        if let Pass::Running { began_ns } = self.resilver.pass {
+            if self.is_pass_over(now_ns, began_ns) {
+                self.resilver.pass = Pass::Draining;
+            } else if self.issue_blocks(now_ns) {
+                return self.end_if_scanned(now_ns);
+            }
+        }
+        let is_drained = self.resilver.under_way.iter().all(|bytes| *bytes == 0);
+        let ends = self.resilver.pass == Pass::Draining && is_drained;
+        if ends {
+            self.end_pass();
+        }
+        ends
+    }
+
+    /// Whether the scan's turn in the transaction group has come: its data and first pool objects are written.
+    fn may_pass(&self) -> bool {
+        match &self.transactions.syncing {
+            None => self.transactions.open_bytes == 0,
+            Some(syncing) => {
+                let next = syncing.writes.front();
+                syncing.under_way == 0
+                    && syncing.stage < Stage::SpaceMaps
+                    && next.is_none_or(|write| write.stage >= Stage::SpaceMaps)
+            }
+        }
+    }
+
+    /// Whether a pass has had its time (`scan_io_queue_check_suspend`).
+    fn is_pass_over(&self, now_ns: u64, began_ns: u64) -> bool {
+        let is_scrub = self.resilver.scan.as_ref().is_some_and(|scan| scan.is_scrub);
+        let percent = if is_scrub { SCRUB_PASS_PERCENT } else { RESILVER_PASS_PERCENT };
+        let interval_ns = self.config.txg_interval_ns;
+        let syncing = self.transactions.syncing.as_ref();
+        let sync_began_ns = syncing.map_or(began_ns, |syncing| syncing.began_ns);
+        now_ns - began_ns > interval_ns * percent / 100
+            && (self.transactions.dirty_percent() >= PASS_DIRTY_PERCENT
+                || self.transactions.is_enough()
+                || now_ns - sync_began_ns >= interval_ns)
+    }
+
+    /// Reads blocks, as many as may be under way. Returns whether all have been read.
+    fn issue_blocks(&mut self, now_ns: u64) -> bool {
+        let mut is_through = true;
+        for vdev in 0..self.config.vdevs.len() as u16 {
+            let limit =
+                self.resilver.scan_bytes * self.config.vdevs[usize::from(vdev)].data_drives();
+            loop {
+                let under_way = self.resilver.under_way[usize::from(vdev)];
+                if under_way >= limit {
+                    is_through = false;
+                    break;
+                }
+                let Some(piece) = self.next_block(vdev) else {
+                    is_through &= under_way == 0;
+                    break;
+                };
+                let Piece { offset, bytes, .. } = piece;
+                self.resilver.under_way[usize::from(vdev)] += u64::from(bytes);
+                // Of a mirror that is resilvered, no copy can be told to be wrong.
+                let all = piece.targets.is_empty() && self.drives.is_whole(vdev);
+                let key = self.resilver.pieces.insert(piece) as u64;
+                self.drives.scan(now_ns, key, Class::Scrub, (vdev, offset), bytes, all);
+            }
+        }
+        is_through
+    }
+
+    /// The next block of a vdev that is still where it was, with the new drives that lack it.
+    fn next_block(&mut self, vdev: u16) -> Option<Piece> {
+        let scan = self.resilver.scan.as_mut()?;
+        loop {
+            let drives = &self.drives;
+            let block_of = |lane: &Lane| {
+                let missing = lane.drive.and_then(|drive| drives.missing(drive));
+                let blocks = missing.map_or(&lane.blocks, |missing| &missing.blocks);
+                blocks.get(lane.next).copied()
+            };
+            let lanes = scan.lanes.iter().filter(|lane| lane.vdev == vdev);
+            let offset = lanes.filter_map(block_of).map(|block| block.offset).min()?;
+            let mut bytes_there = None;
+            let mut targets = Vec::new();
+            for lane in scan.lanes.iter_mut().filter(|lane| lane.vdev == vdev) {
+                let missing = lane.drive.and_then(|drive| self.drives.missing_mut(drive));
+                let blocks = missing.as_ref().map_or(&lane.blocks, |missing| &missing.blocks);
+                let block = blocks.get(lane.next).filter(|block| block.offset == offset);
+                let Some(ListedBlock { key, .. }) = block.copied() else { continue };
+                let position = lane.next;
+                lane.next += 1;
+                let bytes = self.space.bytes_at(key, (vdev, offset));
+                let Some((missing, drive)) = missing.zip(lane.drive) else {
+                    bytes_there = bytes;
+                    continue;
+                };
+                if bytes.is_none() || is_set(&missing.replaced, position) {
+                    missing.done += 1;
+                    continue;
+                }
+                bytes_there = bytes;
+                let serial = missing.serial;
+                targets.push(Target { drive, serial, position: position as u64 });
+            }
+            if let Some(bytes) = bytes_there {
+                let class = Class::Scrub;
+                return Some(Piece { vdev, offset, bytes, class, targets, is_read: false });
+            }
+        }
+    }
+
+    /// All blocks have been read and written. Returns true, as others go on.
+    fn end_if_scanned(&mut self, now_ns: u64) -> bool {
+        if let Some(scan) = self.resilver.scan.take() {
+            let drives = scan.lanes.iter().filter_map(|lane| lane.drive);
+            drives.for_each(|drive| self.make_whole(now_ns, drive));
+        }
+        self.end_pass();
+        self.begin_deferred();
+        true
+    }
+
+    /// Drives that have waited for other resilvers have their turn.
+    fn begin_deferred(&mut self) {
+        let deferred = std::mem::take(&mut self.resilver.deferred);
+        if !deferred.is_empty() {
+            self.begin_resilvers(&deferred);
+        }
+    }
+
+    /// A drive has all of its blocks.
+    fn make_whole(&mut self, now_ns: u64, drive: u16) {
+        self.drives.make_whole(drive);
+        for failure in &mut self.failures {
+            if failure.spindle.0 == drive && failure.is_open() {
+                failure.rebuilt = 1.0;
+                failure.rebuilt_ns = Some(now_ns);
+            }
+        }
+    }
+
+    fn note_resilvered(&mut self, drive: u16, share: f64) {
+        let mut failures = self.failures.iter_mut().rev();
+        if let Some(failure) = failures.find(|failure| failure.spindle.0 == drive) {
+            failure.rebuilt = share;
+        }
+    }
+
+    /// What a scan or rebuild has read or written is done.
+    pub(super) fn on_resilver_io(&mut self, now_ns: u64, key: u64) {
+        let piece = &mut self.resilver.pieces[key as usize];
+        let Piece { vdev, offset, bytes, class, .. } = *piece;
+        let drives = &self.drives;
+        piece.targets.retain(|target| {
+            drives.missing(target.drive).is_some_and(|missing| missing.serial == target.serial)
+        });
+        if !std::mem::replace(&mut piece.is_read, true) && !piece.targets.is_empty() {
+            let drives: Vec<u16> = piece.targets.iter().map(|target| target.drive).collect();
+            // What heals is written as transaction groups write (`vdev_raidz_io_done`, `vdev_mirror_io_done`).
+            let class = if class == Class::Rebuild { class } else { Class::AsyncWrite };
+            self.drives.repair(now_ns, key, class, (vdev, offset), bytes, &drives);
+            return;
+        }
+        let piece = self.resilver.pieces.remove(key as usize);
+        if class == Class::Rebuild {
+            for target in piece.targets {
+                self.on_rebuilt(target.drive, offset, bytes);
+            }
+            return;
+        }
+        self.resilver.under_way[usize::from(vdev)] -= u64::from(bytes);
+        for Target { drive, position, .. } in piece.targets {
+            if let Some(missing) = self.drives.missing_mut(drive) {
+                missing.on_resilvered(position as usize);
+                let share = missing.done as f64 / missing.blocks.len() as f64;
+                self.note_resilvered(drive, share);
+            }
+        }
+    }
+
+    /// Rebuilds go on.
+    fn go_on_rebuilding(&mut self, now_ns: u64) {
+        let vdevs = self.config.vdevs.len() as u64;
+        for number in 0..self.resilver.rebuilds.len() {
+            let Rebuild { vdev, drive, .. } = self.resilver.rebuilds[number];
+            let Some(serial) = self.drives.missing(drive).map(|missing| missing.serial) else {
+                continue;
+            };
+            let drives = u64::from(self.config.vdevs[usize::from(vdev)].drives());
+            let limit = (REBUILD_BYTES * drives)
+                .min(self.config.arc_bytes / 2 / vdevs)
+                .max(LEAST_REBUILD_BYTES);
+            let metaslabs = self.metaslabs(vdev);
+            let rebuild = &mut self.resilver.rebuilds[number];
+            while rebuild.under_way_bytes < limit
+                && let Some((offset, bytes)) = rebuild.next_segment(&self.space.pool, metaslabs)
+            {
+                let targets = vec![Target { drive, serial, position: 0 }];
+                let class = Class::Rebuild;
+                let piece = Piece { vdev, offset, bytes, class, targets, is_read: false };
+                let key = self.resilver.pieces.insert(piece) as u64;
+                self.drives.scan(now_ns, key, class, (vdev, offset), bytes, false);
+            }
+        }
+        let is_done = |rebuild: &Rebuild| rebuild.is_done(self.metaslabs(rebuild.vdev));
+        let done = self.resilver.rebuilds.iter().filter(|rebuild| is_done(rebuild));
+        let done: Vec<u16> = done.map(|rebuild| rebuild.drive).collect();
+        if done.is_empty() {
+            return;
+        }
+        self.resilver.rebuilds.retain(|rebuild| !done.contains(&rebuild.drive));
+        done.iter().for_each(|drive| self.make_whole(now_ns, *drive));
+        self.begin_deferred();
+        // It checks what has been copied (`zfs_rebuild_scrub_enabled`).
+        if self.resilver.rebuilds.is_empty() && self.resilver.scan.is_none() {
+            self.list_for_scrub();
+        }
+    }
+
+    /// A segment of a drive is rebuilt.
+    fn on_rebuilt(&mut self, drive: u16, offset: u64, bytes: u32) {
+        let mut rebuilds = self.resilver.rebuilds.iter_mut();
+        let Some(rebuild) = rebuilds.find(|rebuild| rebuild.drive == drive) else { return };
+        rebuild.under_way.remove(&offset);
+        rebuild.under_way_bytes -= u64::from(bytes);
+        rebuild.bytes_done += u64::from(bytes);
+        let share = rebuild.bytes_done as f64 / rebuild.bytes_in_all.max(1) as f64;
+        let up_to = rebuild.under_way.first().copied().unwrap_or(rebuild.position);
+        if let Some(missing) = self.drives.missing_mut(drive) {
+            // A block is there once the next one's beginning is.
+            let after = |at: usize| missing.blocks.get(at + 1).map_or(u64::MAX, |next| next.offset);
+            let first = rebuild.blocks_done;
+            while after(rebuild.blocks_done) <= up_to {
+                rebuild.blocks_done += 1;
+            }
+            (first..rebuild.blocks_done).for_each(|at| missing.on_resilvered(at));
+        }
+        self.note_resilvered(drive, share.min(1.0));
+    }
+}
+
+impl Rebuild {
+    fn new(pool: &Pool, vdev: u16, drive: u16, metaslabs: u32) -> Self {
+        let ranges = (0..metaslabs).flat_map(|metaslab| pool.ranges_in_use(vdev, metaslab));
+        Self {
+            vdev,
+            drive,
+            next_metaslab: 0,
+            position: 0,
+            under_way: BTreeSet::new(),
+            under_way_bytes: 0,
+            bytes_done: 0,
+            bytes_in_all: ranges.map(|(start, end)| end - start).sum(),
+            ranges: VecDeque::new(),
+            blocks_done: 0,
+        }
+    }
+
+    /// Takes the next segment: its place and bytes. A metaslab waits until the one before is done.
+    fn next_segment(&mut self, pool: &Pool, metaslabs: u32) -> Option<(u64, u32)> {
+        while self.ranges.is_empty() {
+            if !self.under_way.is_empty() || self.next_metaslab == metaslabs {
+                return None;
+            }
+            self.ranges = pool.ranges_in_use(self.vdev, self.next_metaslab).into();
+            self.next_metaslab += 1;
+        }
+        let (start, end) = self.ranges.front_mut()?;
+        let (offset, bytes) = (*start, (*end - *start).min(REBUILD_SEGMENT_BYTES));
+        *start += bytes;
+        if start == end {
+            self.ranges.pop_front();
+        }
+        self.position = offset + bytes;
+        self.under_way.insert(offset);
+        self.under_way_bytes += bytes;
+        Some((offset, bytes as u32))
+    }
+
+    fn is_done(&self, metaslabs: u32) -> bool {
+        self.next_metaslab == metaslabs && self.ranges.is_empty() && self.under_way.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;
