@@ -28,6 +28,7 @@ pub(crate) const SCENARIOS: &[ShippedText] = texts![
     "scenarios/nas-gateways.toml",
     "scenarios/juniper-fas3040c.toml",
     "scenarios/panasas-arista.toml",
+    "scenarios/zfs.toml",
 ];
 
 /// The published figures that they name.
