@@ -102,6 +102,7 @@ pub(crate) const BASES: &[ShippedText] = texts![
     "scenarios/studies/bases/zfs-how-full-80.toml",
     "scenarios/studies/bases/zfs-mirrors-or-raidz.toml",
     "scenarios/studies/bases/zfs-volblocksize.toml",
+    "scenarios/studies/bases/zfs-volblocksize-small.toml",
 ];
 
 #[cfg(test)]
