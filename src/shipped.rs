@@ -28,6 +28,7 @@ pub(crate) const SCENARIOS: &[ShippedText] = texts![
     "scenarios/nas-gateways.toml",
     "scenarios/juniper-fas3040c.toml",
     "scenarios/panasas-arista.toml",
+    "scenarios/zfs.toml",
 ];
 
 /// The published figures that they name.
@@ -62,6 +63,9 @@ pub(crate) const STUDIES: &[ShippedText] = texts![
     "scenarios/studies/drives-and-memory.toml",
     "scenarios/studies/avanade.toml",
     "scenarios/studies/ten-years-on.toml",
+    "scenarios/studies/how-full-zfs.toml",
+    "scenarios/studies/volblocksize.toml",
+    "scenarios/studies/mirrors-or-raidz.toml",
 ];
 
 /// The scenarios that only studies begin from.
@@ -94,6 +98,11 @@ pub(crate) const BASES: &[ShippedText] = texts![
     "scenarios/studies/bases/snapshots.toml",
     "scenarios/studies/bases/week-80-percent-full.toml",
     "scenarios/studies/bases/week.toml",
+    "scenarios/studies/bases/zfs-how-full.toml",
+    "scenarios/studies/bases/zfs-how-full-80.toml",
+    "scenarios/studies/bases/zfs-mirrors-or-raidz.toml",
+    "scenarios/studies/bases/zfs-volblocksize.toml",
+    "scenarios/studies/bases/zfs-volblocksize-small.toml",
 ];
 
 #[cfg(test)]

@@ -86,6 +86,18 @@ impl Template {
             text: &[include_str!("../presets/new/aging.toml")],
             published: None,
         },
+        Self {
+            name: "zfs-mirrors",
+            compares: "A ZFS pool of mirrors, 70 % full, fresh and aged, under 16 KiB pages",
+            text: &[include_str!("../presets/new/zfs-mirrors.toml")],
+            published: None,
+        },
+        Self {
+            name: "zfs-raidz2",
+            compares: "A ZFS pool of RAID-Z2, 70 % full, fresh and aged, under 16 KiB pages",
+            text: &[include_str!("../presets/new/zfs-raidz2.toml")],
+            published: None,
+        },
     ];
 
     /// The first one, which `strewn new` writes unless it is told otherwise.
