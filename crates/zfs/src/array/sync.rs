@@ -174,7 +174,15 @@ impl ZfsArray {
         self.intent_log.free(&mut self.space.pool);
         let writes = match self.space.sync(&blocks) {
             Ok(writes) => VecDeque::from(writes),
-            Err(error) => unreachable!("there was room for the transaction group: {error}"),
+            Err(error) => {
+                let pool = &self.space.pool;
+                unreachable!(
+                    "{dirty_bytes} dirty bytes had room in a pool of {} with {} allocatable and {} deferred: {error}",
+                    pool.bytes(),
+                    pool.allocatable(),
+                    pool.deferred()
+                )
+            }
         };
         self.note_placed(&writes);
         self.transactions.room_bytes = self.space.room_bytes();
