@@ -125,6 +125,15 @@ impl Volume {
         self.indirect.len()
     }
 
+    /// Bytes that each transaction group with any of its blocks writes, all copies: its description, and an indirect
+    /// block of each level above the first.
+    pub(crate) fn bytes_of_every_group(&self) -> u64 {
+        let description = self.description.len() as u64 * DESCRIPTION_BYTES;
+        let pointers = u64::from(POINTERS) * (POINTER_BYTES + MOST_GROWTH_QUARTERS / 4);
+        let above = (self.indirect.len() as u64 - 1) * (INDIRECT_BYTES + pointers);
+        METADATA_COPIES as u64 * (description + above)
+    }
+
     /// Indirect blocks of all levels.
     pub(crate) fn indirect_count(&self) -> u64 {
         self.indirect.iter().map(|level| level.len() as u64).sum()

@@ -82,6 +82,8 @@ impl Space {
     fn room_in(&self, free: u64) -> u64 {
         let room = (free * ROOM_PERCENT / 100) as f64;
         let room = room - self.in_pieces(self.objects.most_bytes(&self.pool, MANY_SEGMENTS)) as f64;
+        let every_time: u64 = self.volumes.iter().map(Volume::bytes_of_every_group).sum();
+        let room = room - self.in_pieces(every_time) as f64;
         let indirect = (METADATA_COPIES as u64 * self.in_pieces(LARGEST_INDIRECT)) as f64;
         let all_indirect: u64 = self.volumes.iter().map(Volume::indirect_count).sum();
         let bytes = self.volumes.iter().map(|volume| {
