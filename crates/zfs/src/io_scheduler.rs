@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound::{Excluded, Unbounded};
 
+use strewn_array::Slots;
 use strewn_base::state::SavedValue;
 use strewn_base::{Direction, SECTOR_BYTES};
 
@@ -177,10 +178,7 @@ type OnDrive = (u64, u32);
 #[derive(Debug, Clone, SavedValue)]
 pub struct IoScheduler {
     options: SchedulerOptions,
-    /// Places of requests.
-    queued: Vec<Queued>,
-    /// Places that are unused.
-    unused: Vec<u32>,
+    queued: Slots<Queued>,
     by_class: [BTreeSet<InClass>; 6],
     /// Reads and writes of all classes.
     by_sector: [BTreeSet<OnDrive>; 2],
@@ -201,8 +199,7 @@ impl IoScheduler {
     pub fn new(options: SchedulerOptions) -> Self {
         Self {
             options,
-            queued: Vec::new(),
-            unused: Vec::new(),
+            queued: Slots::new(),
             by_class: Default::default(),
             by_sector: Default::default(),
             active: [0; 6],
@@ -224,7 +221,7 @@ impl IoScheduler {
     /// Requests that wait, optional ones included.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.by_sector.iter().map(BTreeSet::len).sum()
+        self.queued.len()
     }
 
     /// The sector after the last command, which decides between mirrors too (`vdev_queue_last_offset`).
@@ -243,16 +240,7 @@ impl IoScheduler {
             turn: if class.is_fifo() { self.pushed } else { now_ns >> TURN_SHIFT },
             has_data: !request.is_optional,
         };
-        let id = match self.unused.pop() {
-            Some(id) => {
-                self.queued[id as usize] = queued;
-                id
-            }
-            None => {
-                self.queued.push(queued);
-                (self.queued.len() - 1) as u32
-            }
-        };
+        let id = self.queued.insert(queued) as u32;
         self.by_class[class as usize].insert(queued.in_class(id));
         self.by_sector[request.direction as usize].insert((request.first_sector, id));
     }
@@ -340,7 +328,7 @@ impl IoScheduler {
 
     /// The class to issue from: in turns, one that is below its minimum, or else the first below its maximum.
     fn class_to_issue(&mut self, dirty_percent: u32) -> Option<Class> {
-        if self.active_in_all >= MOST_ACTIVE || self.by_sector.iter().all(BTreeSet::is_empty) {
+        if self.active_in_all >= MOST_ACTIVE || self.queued.is_empty() {
             return None;
         }
         let waits = |class: &Class| !self.by_class[*class as usize].is_empty();
@@ -460,11 +448,10 @@ impl IoScheduler {
     }
 
     fn remove(&mut self, id: u32) -> Queued {
-        let queued = self.queued[id as usize];
+        let queued = self.queued.remove(id as usize);
         let Request { class, direction, first_sector, .. } = queued.request;
         self.by_class[class as usize].remove(&queued.in_class(id));
         self.by_sector[direction as usize].remove(&(first_sector, id));
-        self.unused.push(id);
         let is_optional = !queued.has_data;
         Queued { request: Request { is_optional, ..queued.request }, ..queued }
     }

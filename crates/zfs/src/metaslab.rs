@@ -34,7 +34,7 @@ pub struct Weight {
     pub segments: u32,
 }
 
-/// What an active metaslab is to an allocator.
+/// What an active metaslab is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, SavedValue)]
 pub enum Rank {
     /// First copies go here.
@@ -69,7 +69,8 @@ pub struct Metaslab {
     /// Its FRAG, 0 to 100.
     fragmentation: u64,
     pub(crate) weight: Weight,
-    pub(crate) allocator: Option<(u8, Rank)>,
+    /// None while it is inactive, or active for a third copy.
+    pub(crate) active_as: Option<Rank>,
     /// Its weight when it was activated.
     activation: Option<Weight>,
     largest: u32,
@@ -91,7 +92,7 @@ impl Metaslab {
             space_map: None,
             fragmentation: 0,
             weight: Weight { claimed: false, log: sectors.ilog2() as u8, segments: 1 },
-            allocator: None,
+            active_as: None,
             activation: None,
             largest: sectors,
         }
@@ -159,8 +160,8 @@ impl Metaslab {
         })
     }
 
-    /// Makes it active for an allocator, or for a third copy. Returns whether it can be.
-    pub fn activate(&mut self, by: Option<(u8, Rank)>) -> bool {
+    /// Makes it active for such copies, or for a third one. Returns whether it can be.
+    pub fn activate(&mut self, rank: Option<Rank>) -> bool {
         if self.is_active() {
             return true;
         }
@@ -168,15 +169,15 @@ impl Metaslab {
             return false;
         }
         self.activation = Some(self.weight);
-        self.allocator = by;
-        self.weight.claimed = by.is_none();
+        self.active_as = rank;
+        self.weight.claimed = rank.is_none();
         true
     }
 
     /// Makes it inactive, with a new weight.
     pub fn passivate(&mut self, weight: Weight) {
         assert!(self.activation.take().is_some(), "it is active");
-        self.allocator = None;
+        self.active_as = None;
         self.weight = weight;
     }
 

@@ -22,7 +22,8 @@ pub struct MetaslabGroup {
     /// Those of another class.
     excluded: Option<u32>,
     shift: u8,
-    active: Vec<[Option<u32>; 2]>,
+    /// Metaslabs that first copies are allocated from, and second ones.
+    active: [Option<u32>; 2],
 }
 
 /// A block in a group: its metaslab and its first sector there.
@@ -42,7 +43,7 @@ impl MetaslabGroup {
             metaslabs: vec![metaslab; count as usize],
             excluded,
             shift: sectors_shift,
-            active: vec![[None; 2]],
+            active: [None; 2],
         }
     }
 
@@ -53,7 +54,7 @@ impl MetaslabGroup {
 
     fn order(&self, id: u32) -> Order {
         let metaslab = &self.metaslabs[id as usize];
-        (metaslab.allocator.map(|(_, rank)| rank), Reverse(metaslab.weight), id)
+        (metaslab.active_as, Reverse(metaslab.weight), id)
     }
 
     /// The first metaslab after `after` with room for a block that none of `unlike` is in. Returns its number.
@@ -76,7 +77,7 @@ impl MetaslabGroup {
         let suits = |&(_, _, id): &Order| {
             let metaslab = &self.metaslabs[id as usize];
             metaslab.has_room(sectors)
-                && (is_first || metaslab.allocator.is_some() || try_hard || !unlike.contains(&id))
+                && (is_first || metaslab.active_as.is_some() || try_hard || !unlike.contains(&id))
         };
         orders.find(suits).map(|(_, _, id)| id)
     }
@@ -86,15 +87,9 @@ impl MetaslabGroup {
         &mut self,
         sectors: u32,
         others: &[u32],
-        allocator: u8,
         first_pass: bool,
         try_hard: bool,
     ) -> Option<PlaceInGroup> {
-        let ready = self.metaslabs.len() - usize::from(self.excluded.is_some());
-        let allocator = if usize::from(allocator) >= ready / 3 { 0 } else { allocator };
-        if self.active.len() <= allocator.into() {
-            self.active.resize(usize::from(allocator) + 1, [None; 2]);
-        }
         let rank = match others.len() {
             0 => Some(Rank::Primary),
             1 => Some(Rank::Secondary),
@@ -102,7 +97,7 @@ impl MetaslabGroup {
         };
         let mut after = None;
         loop {
-            let active = rank.and_then(|rank| self.active[usize::from(allocator)][rank as usize]);
+            let active = rank.and_then(|rank| self.active[rank as usize]);
             let id = match active {
                 Some(id) => id,
                 None => {
@@ -120,11 +115,11 @@ impl MetaslabGroup {
                 continue;
             }
             let was_active = metaslab.is_active();
-            if !metaslab.activate(rank.map(|rank| (allocator, rank))) {
+            if !metaslab.activate(rank) {
                 continue;
             }
             if let Some(rank) = rank.filter(|_| !was_active) {
-                self.active[usize::from(allocator)][rank as usize] = Some(id);
+                self.active[rank as usize] = Some(id);
             }
             if metaslab.has_room(sectors)
                 && let Some(sector) = metaslab.allocate(sectors)
@@ -141,8 +136,8 @@ impl MetaslabGroup {
 
     fn passivate(&mut self, id: u32) {
         let metaslab = &mut self.metaslabs[id as usize];
-        if let Some((allocator, rank)) = metaslab.allocator {
-            self.active[usize::from(allocator)][rank as usize] = None;
+        if let Some(rank) = metaslab.active_as {
+            self.active[rank as usize] = None;
         }
         let weight = metaslab.weight_now();
         metaslab.passivate(weight);

@@ -254,7 +254,7 @@ impl Pool {
         copies: usize,
         pieces: &mut Vec<Piece>,
     ) -> Result<(), NoRoom> {
-        let least = 1 << self.tops[0].vdev.ashift;
+        let least = self.sector_bytes();
         if bytes <= least {
             return Err(NoRoom { bytes });
         }
@@ -326,7 +326,6 @@ impl Pool {
 
     fn allocate_on(&mut self, at: usize, bytes: u64, others: &[Dva], hard: bool) -> Option<Dva> {
         let (groups, first_pass) = (self.tops.len() as i64, self.first_pass);
-        let free_in_all: i64 = self.tops.iter().map(Top::free).sum();
         let top = &mut self.tops[at];
         let (ashift, shift) = (top.vdev.ashift, top.size.shift);
         let (mut here, mut count) = ([0; MOST_COPIES], 0);
@@ -337,13 +336,16 @@ impl Pool {
         let allocated_bytes = top.vdev.allocated_bytes(bytes);
         let sectors = (allocated_bytes >> ashift) as u32;
         let PlaceInGroup { metaslab, sector } =
-            top.group.allocate(sectors, &here[..count], 0, first_pass, hard)?;
+            top.group.allocate(sectors, &here[..count], first_pass, hard)?;
         // A vdev that is emptier than the others, for its size, has a longer turn.
         if self.turn == 0 {
+            let free_in_all: i64 = self.tops.iter().map(Top::free).sum();
+            let top = &mut self.tops[at];
             let ratio = top.free() * groups * 100 / (free_in_all + 1);
             top.bias = (ratio - 100) * top.aliquot() / 100;
         }
         self.turn += allocated_bytes;
+        let top = &self.tops[at];
         if self.turn as i64 >= top.aliquot() + top.bias {
             self.rotor = (at + 1) % self.tops.len();
             self.turn = 0;

@@ -1,3 +1,4 @@
+use strewn_base::Rng;
 use strewn_base::state::{StateReader, StateWriter};
 
 use super::*;
@@ -163,18 +164,6 @@ fn shares_stay_within_their_ends() {
     assert_eq!(adapted(WHOLE - close, 1 << 20, 0, 3 << 10, 100), WHOLE - close - (WHOLE >> 10));
     // However much was accessed, it moves by a 32nd.
     assert_eq!(adapted(WHOLE / 2, 1 << 20, 1 << 20, 0, 100), WHOLE / 2 + WHOLE / 32);
-}
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
 }
 
 #[derive(Debug, Clone)]
@@ -404,11 +393,11 @@ impl Model {
 }
 
 /// A block whose size and kind follow from its key, mostly a popular one. Some share a chain of the table.
-fn random_block(random: &mut Random) -> Block {
+fn random_block(random: &mut Rng) -> Block {
     let keys = 1 + random.below(400);
     let number = random.below(keys);
     let kind = [Kind::Data, Kind::Data, Kind::Metadata, Kind::Indirect][(number % 4) as usize];
-    let key = Random(number).below(u64::MAX);
+    let key = Rng::new(number).bits();
     Block { key, bytes: 512 * (1 + (number % 7) as u32), kind }
 }
 
@@ -426,7 +415,7 @@ fn saved_and_restored(arc: &Arc) -> Arc {
 #[test]
 fn random_use_is_that_of_a_plain_model() {
     for seed in 0..12 {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let limit_bytes = 10_000 * (1 + seed % 8);
         let options = ArcOptions { limit_bytes, overflow_bytes: (seed % 3) * 3_000 };
         let (mut arc, mut model) = (Arc::new(options), Model::new(options));

@@ -3,6 +3,7 @@
 mod redundancy;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use strewn_array::{
     Counters, Direction, Driver, ProcessorCosts, ProcessorWork, Slots, SpindleCommand, Tag,
@@ -19,6 +20,9 @@ use redundancy::Copy;
 
 /// Marks the requests of parity, written or read for what is lost, which have no data of the block.
 const PARITY: u32 = 1 << 31;
+
+/// What a transaction group's writes are known by: it counts them, and does not tell one from another.
+const NO_KEY: u64 = u64::MAX;
 
 /// Within this distance of its last position, a drive of a mirror is preferred a little
 /// (`zfs_vdev_mirror_rotating_seek_offset`), in sectors.
@@ -138,6 +142,12 @@ impl Drives {
         self.first_drive[usize::from(vdev)]
     }
 
+    /// The drives of a vdev.
+    fn of_vdev(&self, vdev: u16) -> Range<u16> {
+        let first = self.first_of(vdev);
+        first..first + u16::from(self.vdevs[usize::from(vdev)].drives())
+    }
+
     /// The vdev of a drive.
     pub fn vdev_of(&self, drive: u16) -> usize {
         self.first_drive.partition_point(|first| *first <= drive) - 1
@@ -166,9 +176,7 @@ impl Drives {
     /// Somebody waits for a block that is read ahead, if it is.
     pub fn hurry(&mut self, now_ns: u64, key: u64) {
         let Some(id) = self.prefetches.remove(&key) else { return };
-        let vdev = usize::from(self.block(id).vdev);
-        let first = self.first_drive[vdev];
-        for drive in first..first + u16::from(self.vdevs[vdev].drives()) {
+        for drive in self.of_vdev(self.block(id).vdev) {
             self.queues[usize::from(drive)].change_class(now_ns, id, Class::SyncRead);
             self.touched.push(drive);
         }
@@ -177,9 +185,9 @@ impl Drives {
     fn push_read(&mut self, now_ns: u64, id: u32, (vdev_number, offset): (u16, u64), bytes: u32) {
         let BlockIo { purpose, class, .. } = *self.block(id);
         let vdev = self.vdevs[usize::from(vdev_number)];
-        let first_drive = self.first_drive[usize::from(vdev_number)];
+        let first_drive = self.first_of(vdev_number);
         let Some(raid_z) = vdev.raid_z() else {
-            let drive = first_drive + self.least_loaded(first_drive, vdev.drives(), offset, class);
+            let drive = self.least_loaded(self.of_vdev(vdev_number), offset, class);
             let place = mirror_place(&vdev, offset, bytes);
             self.push(now_ns, drive, id, Direction::Read, class, place, false);
             return;
@@ -229,27 +237,27 @@ impl Drives {
         }
     }
 
-    /// The drive of a mirror that is to read, from 0 (`vdev_mirror_load`, `vdev_mirror_child_select`).
+    /// Which of a mirror's drives is to read (`vdev_mirror_load`, `vdev_mirror_child_select`).
     ///
     /// A sequential rebuild reads only drives that hold all: what it reads is no block.
-    fn least_loaded(&self, first: u16, drives: u8, offset: u64, class: Class) -> u16 {
+    fn least_loaded(&self, drives: Range<u16>, offset: u64, class: Class) -> u16 {
         let sector = (LABEL_START_BYTES + offset) / SECTOR_BYTES;
         let (mut least, mut among) = (u32::MAX, 0u16);
         let loads = |drive: u16| {
-            let queue = &self.queues[usize::from(first + drive)];
+            let queue = &self.queues[usize::from(drive)];
             let seek = match queue.last_sector().abs_diff(sector) {
                 0 => 0,
                 distance if distance < NEAR_SECTORS => 2,
                 _ => 5,
             };
-            match self.copy_on(first + drive, offset, class) {
+            match self.copy_on(drive, offset, class) {
                 Copy::Lost => u32::MAX,
                 // Only if no other drive has it.
                 Copy::Resilvered => u32::MAX / 2 + queue.active() + seek,
                 Copy::Held => queue.active() + seek,
             }
         };
-        for drive in 0..u16::from(drives) {
+        for drive in drives.clone() {
             match loads(drive) {
                 load if load < least => (least, among) = (load, 1),
                 load if load == least => among += 1,
@@ -257,13 +265,14 @@ impl Drives {
             }
         }
         let turn = (offset >> MIRROR_TURN_SHIFT) % u64::from(among.max(1));
-        let mut best = (0..u16::from(drives)).filter(|drive| loads(*drive) == least);
-        best.nth(turn as usize).unwrap_or(0)
+        let first = drives.start;
+        let mut best = drives.filter(|drive| loads(*drive) == least);
+        best.nth(turn as usize).unwrap_or(first)
     }
 
     /// Writes a block of a transaction group.
-    pub fn write(&mut self, now_ns: u64, key: u64, at: (u16, u64), bytes: u32) {
-        self.write_block(now_ns, key, (Purpose::Sync, Class::AsyncWrite), at, bytes);
+    pub fn write(&mut self, now_ns: u64, at: (u16, u64), bytes: u32) {
+        self.write_block(now_ns, NO_KEY, (Purpose::Sync, Class::AsyncWrite), at, bytes);
     }
 
     /// Writes a block of the intent log.
@@ -283,23 +292,19 @@ impl Drives {
         let io = BlockIo::new(key, purpose, class, at, bytes);
         let id = self.blocks.insert(io) as u32;
         let vdev = self.vdevs[usize::from(vdev_number)];
-        let first_drive = self.first_drive[usize::from(vdev_number)];
         match vdev.raid_z() {
             None => {
-                let first_sector = (LABEL_START_BYTES + offset) / SECTOR_BYTES;
-                let sectors = u64::from(bytes).next_multiple_of(1 << vdev.ashift) / SECTOR_BYTES;
-                for drive in first_drive..first_drive + u16::from(vdev.drives()) {
-                    let place = (first_sector, sectors);
+                let place = mirror_place(&vdev, offset, bytes);
+                for drive in self.of_vdev(vdev_number) {
                     self.push(now_ns, drive, id, Direction::Write, class, place, false);
                 }
             }
             Some(raid_z) => {
+                let first_drive = self.first_of(vdev_number);
                 let columns = raid_z.columns(offset, bytes.into());
-                let shift = vdev.ashift - SECTOR_BYTES.ilog2() as u8;
                 let mut push = |column: Column, owner: u32, is_optional: bool| {
                     let drive = first_drive + u16::from(column.drive);
-                    let first = (LABEL_START_BYTES / SECTOR_BYTES) + (column.first_sector << shift);
-                    let place = (first, u64::from(column.sectors.max(1)) << shift);
+                    let place = column_place(&vdev, column);
                     self.push(now_ns, drive, owner, Direction::Write, class, place, is_optional);
                 };
                 columns.parity().for_each(|column| push(column, id | PARITY, false));
@@ -311,17 +316,16 @@ impl Drives {
     }
 
     /// Writes the uberblock into the four labels of each drive of `vdevs`.
-    pub fn write_uberblocks(&mut self, now_ns: u64, key: u64, vdevs: &[u16]) {
-        let io = BlockIo::new(key, Purpose::Sync, Class::SyncWrite, (0, 0), 0);
+    pub fn write_uberblocks(&mut self, now_ns: u64, vdevs: &[u16]) {
+        let io = BlockIo::new(NO_KEY, Purpose::Sync, Class::SyncWrite, (0, 0), 0);
         let id = self.blocks.insert(io) as u32;
         const LABEL_SECTORS: u64 = (256 << 10) / SECTOR_BYTES;
         for number in vdevs {
             let vdev = self.vdevs[usize::from(*number)];
-            let first = self.first_drive[usize::from(*number)];
             let end =
                 vdev.drive_bytes / (256 << 10) * LABEL_SECTORS - LABEL_END_BYTES / SECTOR_BYTES;
             let sectors = (1 << vdev.ashift.max(10)) / SECTOR_BYTES;
-            for drive in first..first + u16::from(vdev.drives()) {
+            for drive in self.of_vdev(*number) {
                 for label in [0, LABEL_SECTORS, end, end + LABEL_SECTORS] {
                     // The second half of a label is a ring of uberblocks.
                     let at = (label + LABEL_SECTORS / 2, sectors);

@@ -50,17 +50,36 @@ impl Host {
     }
 }
 
+/// The bytes of its volume that an operation reads or writes.
+fn bytes_of(operation: &HostOperation<()>) -> Range<u64> {
+    let first = operation.first_sector * SECTOR_BYTES;
+    first..first + u64::from(operation.sectors) * SECTOR_BYTES
+}
+
 impl ZfsArray {
-    fn blocks_of(&self, operation: &HostOperation<()>) -> Range<u32> {
-        let block = u64::from(self.config.volumes[usize::from(operation.lun.0)].block_bytes);
-        let first = operation.first_sector * SECTOR_BYTES;
-        let end = first + u64::from(operation.sectors) * SECTOR_BYTES;
-        (first / block) as u32..end.div_ceil(block) as u32
+    fn block_bytes(&self, lun: LunId) -> u64 {
+        self.config.volumes[usize::from(lun.0)].block_bytes.into()
+    }
+
+    /// An operation comes. Returns its place among those that wait, its volume and its blocks.
+    fn begin(
+        &mut self,
+        operation: &HostOperation<()>,
+        is_write: bool,
+        driver: &mut impl Driver<()>,
+    ) -> (u32, u8, Range<u32>) {
+        let cost = self.config.processor.of_operation(operation.sectors);
+        driver.processor(ProcessorWork::Operation, cost);
+        let (volume, block) = (operation.lun.0 as u8, self.block_bytes(operation.lun));
+        let Range { start, end } = bytes_of(operation);
+        let blocks = (start / block) as u32..end.div_ceil(block) as u32;
+        let (id, left) = (operation.id, 0);
+        let pending = Pending { id, volume, blocks: blocks.clone(), is_write, left };
+        (self.host.pending.insert(pending) as u32, volume, blocks)
     }
 
     pub(super) fn hint(&self, lun: LunId, first_sector: u64) {
-        let block = u64::from(self.config.volumes[usize::from(lun.0)].block_bytes);
-        let number = (first_sector * SECTOR_BYTES / block) as u32;
+        let number = (first_sector * SECTOR_BYTES / self.block_bytes(lun)) as u32;
         self.arc.announce(BlockKey { volume: lun.0 as u8, level: 0, number }.encode());
     }
 
@@ -70,18 +89,13 @@ impl ZfsArray {
         operation: &HostOperation<()>,
         driver: &mut impl Driver<()>,
     ) {
-        let cost = self.config.processor.of_operation(operation.sectors);
-        driver.processor(ProcessorWork::Operation, cost);
-        let (volume, blocks) = (operation.lun.0 as u8, self.blocks_of(operation));
-        let pending =
-            Pending { id: operation.id, volume, blocks: blocks.clone(), is_write: false, left: 0 };
-        let id = self.host.pending.insert(pending);
+        let (id, volume, blocks) = self.begin(operation, false, driver);
         let mut left = 0;
         for number in blocks.clone() {
             self.counters.cache_lookups += 1;
             self.counters.host_read_blocks += 1;
             let key = BlockKey { volume, level: 0, number };
-            if self.request(now_ns, key, Purpose::Read, Waiter::Operation(id as u32), driver) {
+            if self.request(now_ns, key, Purpose::Read, Waiter::Operation(id), driver) {
                 self.counters.cache_hits += 1;
                 self.counters.host_read_hits += 1;
             } else {
@@ -93,10 +107,10 @@ impl ZfsArray {
             self.prefetch(now_ns, BlockKey { volume, level: 0, number }, driver);
         }
         if left == 0 {
-            self.host.pending.remove(id);
+            self.host.pending.remove(id as usize);
             driver.acknowledge(operation.id, Acknowledge::AfterProcessor, ());
         } else {
-            self.host.pending[id].left = left;
+            self.host.pending[id as usize].left = left;
         }
     }
 
@@ -106,15 +120,9 @@ impl ZfsArray {
         operation: &HostOperation<()>,
         driver: &mut impl Driver<()>,
     ) {
-        let cost = self.config.processor.of_operation(operation.sectors);
-        driver.processor(ProcessorWork::Operation, cost);
-        let (volume, blocks) = (operation.lun.0 as u8, self.blocks_of(operation));
-        let block = u64::from(self.config.volumes[usize::from(volume)].block_bytes);
-        let first = operation.first_sector * SECTOR_BYTES;
-        let end = first + u64::from(operation.sectors) * SECTOR_BYTES;
-        let pending =
-            Pending { id: operation.id, volume, blocks: blocks.clone(), is_write: true, left: 0 };
-        let id = self.host.pending.insert(pending) as u32;
+        let (id, volume, blocks) = self.begin(operation, true, driver);
+        let block = self.block_bytes(operation.lun);
+        let Range { start: first, end } = bytes_of(operation);
         let mut left = 0;
         for number in blocks {
             let start = u64::from(number) * block;

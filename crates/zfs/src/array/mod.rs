@@ -148,7 +148,7 @@ impl ZfsArray {
                             driver.acknowledge(operation, Acknowledge::Now, ());
                         }
                     }
-                    Purpose::Sync => self.on_written(now_ns, io.key),
+                    Purpose::Sync => self.on_written(),
                     Purpose::Resilver => self.on_resilver_io(now_ns, io.key),
                     _ => self.on_read(now_ns, io.key, driver),
                 }

@@ -27,7 +27,10 @@
 //! - **The intent log** is not resilvered.
 //! - **Data loss** is judged by the blocks of volumes, not by metadata, which has more copies.
 
-use std::collections::{BTreeSet, VecDeque};
+mod missing;
+mod rebuild;
+
+use std::collections::VecDeque;
 
 use strewn_array::{Driver, Slots};
 use strewn_base::SECTOR_BYTES;
@@ -36,22 +39,16 @@ use strewn_raid::SpindleIndex;
 
 use super::config::ResilverKind;
 use super::{BlockKey, Space, ZfsArray};
+use crate::BlockWrite;
 use crate::block::{Block, Stage};
 use crate::io_scheduler::Class;
 use crate::vdev::Vdev;
-use crate::{BlockWrite, Pool};
+use missing::ListedBlock;
+pub use missing::MissingBlocks;
+use rebuild::Rebuild;
 
 /// Bytes of blocks that a scan has under way, for each data drive of a vdev (`zfs_scan_vdev_limit`).
 const SCAN_BYTES: u64 = 16 << 20;
-
-/// The longest read of a sequential rebuild (`zfs_rebuild_max_segment`).
-const REBUILD_SEGMENT_BYTES: u64 = 1 << 20;
-
-/// Bytes that a rebuild has under way, for each drive of its vdev (`zfs_rebuild_vdev_limit`).
-const REBUILD_BYTES: u64 = 64 << 20;
-
-/// The least that a rebuild may have under way.
-const LEAST_REBUILD_BYTES: u64 = 1 << 20;
 
 /// The least time of a resilver's pass in a transaction group (`zfs_resilver_min_time_ms`, 1,500), in percent of the
 /// longest time that one stays open (`zfs_txg_timeout`, 5 s), so that a scaled run keeps the proportion.
@@ -73,71 +70,6 @@ const POOL_OBJECTS: u8 = u8::MAX;
 /// A vdev, and a byte of it.
 type Place = (u16, u64);
 
-/// A block that a scan has found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, SavedValue)]
-struct ListedBlock {
-    /// In its vdev.
-    offset: u64,
-    /// What finds it again: its [`BlockKey`].
-    key: u64,
-}
-
-/// The blocks that a new drive lacked when it came, in the order of their places, and what has become of them.
-#[derive(Debug, Clone, SavedValue)]
-pub struct MissingBlocks {
-    /// Tells the drive from one before it in the same place.
-    serial: u32,
-    blocks: Vec<ListedBlock>,
-    resilvered: Vec<u64>,
-    /// Places that have another block now.
-    replaced: Vec<u64>,
-    /// Blocks that are resilvered or need not be.
-    done: u64,
-}
-
-impl MissingBlocks {
-    fn new(serial: u32, blocks: Vec<ListedBlock>) -> Self {
-        let none = vec![0; blocks.len().div_ceil(64)];
-        Self { serial, resilvered: none.clone(), replaced: none, blocks, done: 0 }
-    }
-
-    fn position(&self, offset: u64) -> Option<usize> {
-        self.blocks.binary_search_by_key(&offset, |block| block.offset).ok()
-    }
-
-    /// Whether the drive holds a block: one that was written since it came or, if those are trusted, is resilvered.
-    pub fn holds(&self, offset: u64, trusts_resilvered: bool) -> bool {
-        self.position(offset).is_none_or(|at| {
-            is_set(&self.replaced, at) || trusts_resilvered && is_set(&self.resilvered, at)
-        })
-    }
-
-    /// Another block gets this place.
-    pub fn on_placed(&mut self, offset: u64) {
-        if let Some(at) = self.position(offset) {
-            set(&mut self.replaced, at);
-        }
-    }
-
-    fn on_resilvered(&mut self, at: usize) {
-        set(&mut self.resilvered, at);
-        self.done += 1;
-    }
-
-    /// The scan begins again. What it has written stays.
-    fn begin_again(&mut self) {
-        self.done = 0;
-    }
-}
-
-fn is_set(bits: &[u64], at: usize) -> bool {
-    bits[at / 64] & (1 << (at % 64)) != 0
-}
-
-fn set(bits: &mut [u64], at: usize) {
-    bits[at / 64] |= 1 << (at % 64);
-}
-
 /// How far a scan is in the blocks of a new drive or, for a scrub, of a vdev.
 #[derive(Debug, Clone, SavedValue)]
 struct Lane {
@@ -154,25 +86,6 @@ struct Lane {
 struct Scan {
     is_scrub: bool,
     lanes: Vec<Lane>,
-}
-
-/// A sequential rebuild of a mirror's drive.
-#[derive(Debug, Clone, SavedValue)]
-struct Rebuild {
-    vdev: u16,
-    drive: u16,
-    next_metaslab: u32,
-    /// What is left of the metaslab.
-    ranges: VecDeque<(u64, u64)>,
-    /// Up to where the vdev is read.
-    position: u64,
-    /// Where the segments that are under way begin.
-    under_way: BTreeSet<u64>,
-    under_way_bytes: u64,
-    bytes_done: u64,
-    bytes_in_all: u64,
-    /// Blocks that are resilvered, from the first.
-    blocks_done: usize,
 }
 
 /// A new drive that lacks what is read, and where that is in its blocks.
@@ -601,7 +514,7 @@ impl ZfsArray {
                     bytes_there = bytes;
                     continue;
                 };
-                if bytes.is_none() || is_set(&missing.replaced, position) {
+                if bytes.is_none() || missing.is_replaced(position) {
                     missing.done += 1;
                     continue;
                 }
@@ -683,109 +596,6 @@ impl ZfsArray {
                 self.note_resilvered(drive, share);
             }
         }
-    }
-
-    /// Rebuilds go on.
-    fn go_on_rebuilding(&mut self, now_ns: u64) {
-        let vdevs = self.config.vdevs.len() as u64;
-        for number in 0..self.resilver.rebuilds.len() {
-            let Rebuild { vdev, drive, .. } = self.resilver.rebuilds[number];
-            let Some(serial) = self.drives.missing(drive).map(|missing| missing.serial) else {
-                continue;
-            };
-            let drives = u64::from(self.config.vdevs[usize::from(vdev)].drives());
-            let limit = (REBUILD_BYTES * drives)
-                .min(self.config.arc_bytes / 2 / vdevs)
-                .max(LEAST_REBUILD_BYTES);
-            let metaslabs = self.metaslabs(vdev);
-            let rebuild = &mut self.resilver.rebuilds[number];
-            while rebuild.under_way_bytes < limit
-                && let Some((offset, bytes)) = rebuild.next_segment(&self.space.pool, metaslabs)
-            {
-                let targets = vec![Target { drive, serial, position: 0 }];
-                let class = Class::Rebuild;
-                let piece = Piece { vdev, offset, bytes, class, targets, is_read: false };
-                let key = self.resilver.pieces.insert(piece) as u64;
-                self.drives.scan(now_ns, key, class, (vdev, offset), bytes, false);
-            }
-        }
-        let is_done = |rebuild: &Rebuild| rebuild.is_done(self.metaslabs(rebuild.vdev));
-        let done = self.resilver.rebuilds.iter().filter(|rebuild| is_done(rebuild));
-        let done: Vec<u16> = done.map(|rebuild| rebuild.drive).collect();
-        if done.is_empty() {
-            return;
-        }
-        self.resilver.rebuilds.retain(|rebuild| !done.contains(&rebuild.drive));
-        done.iter().for_each(|drive| self.make_whole(now_ns, *drive));
-        self.begin_deferred();
-        // It checks what has been copied (`zfs_rebuild_scrub_enabled`).
-        if self.resilver.rebuilds.is_empty() && self.resilver.scan.is_none() {
-            self.list_for_scrub();
-        }
-    }
-
-    /// A segment of a drive is rebuilt.
-    fn on_rebuilt(&mut self, drive: u16, offset: u64, bytes: u32) {
-        let mut rebuilds = self.resilver.rebuilds.iter_mut();
-        let Some(rebuild) = rebuilds.find(|rebuild| rebuild.drive == drive) else { return };
-        rebuild.under_way.remove(&offset);
-        rebuild.under_way_bytes -= u64::from(bytes);
-        rebuild.bytes_done += u64::from(bytes);
-        let share = rebuild.bytes_done as f64 / rebuild.bytes_in_all.max(1) as f64;
-        let up_to = rebuild.under_way.first().copied().unwrap_or(rebuild.position);
-        if let Some(missing) = self.drives.missing_mut(drive) {
-            // A block is there once the next one's beginning is.
-            let after = |at: usize| missing.blocks.get(at + 1).map_or(u64::MAX, |next| next.offset);
-            let first = rebuild.blocks_done;
-            while after(rebuild.blocks_done) <= up_to {
-                rebuild.blocks_done += 1;
-            }
-            (first..rebuild.blocks_done).for_each(|at| missing.on_resilvered(at));
-        }
-        self.note_resilvered(drive, share.min(1.0));
-    }
-}
-
-impl Rebuild {
-    fn new(pool: &Pool, vdev: u16, drive: u16, metaslabs: u32) -> Self {
-        let ranges = (0..metaslabs).flat_map(|metaslab| pool.ranges_in_use(vdev, metaslab));
-        Self {
-            vdev,
-            drive,
-            next_metaslab: 0,
-            position: 0,
-            under_way: BTreeSet::new(),
-            under_way_bytes: 0,
-            bytes_done: 0,
-            bytes_in_all: ranges.map(|(start, end)| end - start).sum(),
-            ranges: VecDeque::new(),
-            blocks_done: 0,
-        }
-    }
-
-    /// Takes the next segment: its place and bytes. A metaslab waits until the one before is done.
-    fn next_segment(&mut self, pool: &Pool, metaslabs: u32) -> Option<(u64, u32)> {
-        while self.ranges.is_empty() {
-            if !self.under_way.is_empty() || self.next_metaslab == metaslabs {
-                return None;
-            }
-            self.ranges = pool.ranges_in_use(self.vdev, self.next_metaslab).into();
-            self.next_metaslab += 1;
-        }
-        let (start, end) = self.ranges.front_mut()?;
-        let (offset, bytes) = (*start, (*end - *start).min(REBUILD_SEGMENT_BYTES));
-        *start += bytes;
-        if start == end {
-            self.ranges.pop_front();
-        }
-        self.position = offset + bytes;
-        self.under_way.insert(offset);
-        self.under_way_bytes += bytes;
-        Some((offset, bytes as u32))
-    }
-
-    fn is_done(&self, metaslabs: u32) -> bool {
-        self.next_metaslab == metaslabs && self.ranges.is_empty() && self.under_way.is_empty()
     }
 }
 

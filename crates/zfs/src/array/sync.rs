@@ -13,9 +13,6 @@ use crate::volume::{METADATA_COPIES, Volume, VolumeShape};
 /// The uberblock goes to the drives of so many top-level vdevs (`SPA_SYNC_MIN_VDEVS`).
 const UBERBLOCK_VDEVS: u16 = 3;
 
-/// What the uberblock is known by.
-const UBERBLOCK: u64 = u64::MAX;
-
 /// A transaction group may take so much of what may be allocated, in percent: the rest is for headers of blocks in
 /// pieces.
 const ROOM_PERCENT: u64 = 60;
@@ -143,7 +140,7 @@ impl ZfsArray {
             syncing.under_way += 1;
             let BlockWrite { vdev, offset, bytes, .. } = *write;
             syncing.writes.pop_front();
-            self.drives.write(now_ns, u64::from(bytes), (vdev, offset), bytes);
+            self.drives.write(now_ns, (vdev, offset), bytes);
             // Each goes to its drives at once if they may have it; later ones are joined with what waits.
             self.drives.issue(dirty_percent, &self.config.processor, &mut self.counters, driver);
         }
@@ -159,7 +156,7 @@ impl ZfsArray {
                 let turned: Vec<u16> =
                     vdevs[first..].iter().chain(&vdevs[..first]).copied().collect();
                 let most = usize::from(UBERBLOCK_VDEVS).min(turned.len());
-                self.drives.write_uberblocks(now_ns, UBERBLOCK, &turned[..most]);
+                self.drives.write_uberblocks(now_ns, &turned[..most]);
             }
         }
     }
@@ -209,7 +206,7 @@ impl ZfsArray {
     }
 
     /// A block of the transaction group is written.
-    pub(super) fn on_written(&mut self, _: u64, _: u64) {
+    pub(super) fn on_written(&mut self) {
         if let Some(syncing) = &mut self.transactions.syncing {
             syncing.under_way -= 1;
             if syncing.stage == Stage::Data && syncing.data_writes_left > 0 {

@@ -1,3 +1,5 @@
+use strewn_base::Rng;
+
 use super::*;
 
 const READ: Direction = Direction::Read;
@@ -206,18 +208,6 @@ fn a_prefetch_that_is_waited_for_changes_its_class() {
     assert_eq!(scheduler.waiting(), 2);
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
-}
-
 /// What waits and what is active, in no order.
 #[derive(Default)]
 struct Model {
@@ -227,7 +217,7 @@ struct Model {
 }
 
 impl Model {
-    fn new_request(&mut self, random: &mut Random) -> Request {
+    fn new_request(&mut self, random: &mut Rng) -> Request {
         self.owners += 1;
         let direction = Direction::ALL[random.below(2) as usize];
         let class = Class::ALL[random.below(6) as usize];
@@ -295,7 +285,7 @@ impl Model {
 #[test]
 fn random_requests_are_issued_once_within_limits() {
     for seed in 0..40 {
-        let mut random = Random(seed);
+        let mut random = Rng::new(seed);
         let mut model = Model::default();
         let mut scheduler = IoScheduler::new(SchedulerOptions::default());
         let mut members = Vec::new();
@@ -324,7 +314,7 @@ fn random_requests_are_issued_once_within_limits() {
 #[test]
 fn a_saved_queue_goes_on_as_if_it_had_not_been() {
     use strewn_base::state::{StateReader, StateWriter};
-    let mut random = Random(7);
+    let mut random = Rng::new(7);
     let mut model = Model::default();
     let mut scheduler = scheduler((0..200).map(|_| model.new_request(&mut random)));
     assert_eq!(scheduler.waiting(), 200);

@@ -126,6 +126,10 @@ impl Protection {
         }
     }
 
+    fn is_raid_z(self) -> bool {
+        self.parity() > 0
+    }
+
     /// The drives that a vdev may have, and what it is called.
     fn rule(self) -> (u16, u16, &'static str) {
         match self {
@@ -154,6 +158,15 @@ impl Zfs {
     fn has_possible_vdevs(&self) -> bool {
         let (least, most, _) = self.redundancy.rule();
         (least..=most).contains(&self.drives)
+    }
+
+    /// Drives of a vdev, by what they are for; a mirror's further drives count as parity.
+    fn data_and_parity(&self) -> (u16, u16) {
+        let data = match self.redundancy.is_raid_z() {
+            true => self.drives.saturating_sub(self.redundancy.parity()),
+            false => 1,
+        };
+        (data, self.drives.saturating_sub(data))
     }
 
     /// Bytes that a volume's block takes after compression: whole sectors of 512 bytes.
@@ -336,9 +349,8 @@ impl Table for Zfs {
                 ),
             );
         }
-        let is_raid_z = !matches!(self.redundancy, Protection::None | Protection::Mirror);
         if s.are_right(&["redundancy", "resilver"])
-            && is_raid_z
+            && self.redundancy.is_raid_z()
             && self.resilver == ResilverKind::Sequential
         {
             s.problem(
@@ -407,16 +419,9 @@ impl Kind for Zfs {
     }
 
     fn spindles_by_purpose(&self) -> KindSpindles {
-        let (drives, vdevs) = (u32::from(self.drives), u32::from(self.vdevs));
-        let data = match self.redundancy {
-            Protection::None | Protection::Mirror => 1,
-            raid_z => drives.saturating_sub(raid_z.parity().into()),
-        };
-        KindSpindles {
-            data: data * vdevs,
-            parity: drives.saturating_sub(data) * vdevs,
-            spares: self.spares.into(),
-        }
+        let (data, parity) = self.data_and_parity();
+        let in_all = |of_vdev| u32::from(of_vdev) * u32::from(self.vdevs);
+        KindSpindles { data: in_all(data), parity: in_all(parity), spares: self.spares.into() }
     }
 
     fn check_drive(&self, section: &Section<'_>, drive_bytes: u64) {
@@ -473,8 +478,7 @@ impl Kind for Zfs {
     }
 
     fn groups(&self) -> Vec<ParityGroup> {
-        let KindSpindles { data, parity, .. } = self.spindles_by_purpose();
-        let (data, parity) = (data as u16 / self.vdevs.max(1), parity as u16 / self.vdevs.max(1));
+        let (data, parity) = self.data_and_parity();
         let group = |vdev| ParityGroup {
             first_spindle: vdev * self.drives,
             data,

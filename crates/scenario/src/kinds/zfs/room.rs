@@ -4,7 +4,7 @@ use strewn_results::CapacityRule;
 use strewn_results::words::fixed;
 use strewn_zfs::{POINTERS, Pool};
 
-use super::{Protection, Zfs};
+use super::Zfs;
 use crate::array::Array;
 use crate::build;
 use crate::fields::Section;
@@ -58,9 +58,7 @@ impl Zfs {
 
     /// What blocks that fill no row of RAID-Z cost.
     pub(super) fn padding_warning(&self, array: &Array) -> Option<String> {
-        if matches!(self.redundancy, Protection::None | Protection::Mirror)
-            || !self.has_possible_vdevs()
-        {
+        if !self.redundancy.is_raid_z() || !self.has_possible_vdevs() {
             return None;
         }
         let vdev = self.vdev(build::capacity_bytes(array), 1);

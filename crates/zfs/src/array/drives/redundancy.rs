@@ -55,41 +55,37 @@ impl Drives {
 
     /// A block is going to be written where one may be missing: the new drive gets it with the others.
     pub fn on_placed(&mut self, (vdev, offset): (u16, u64)) {
-        let first = usize::from(self.first_drive[usize::from(vdev)]);
-        let drives = usize::from(self.vdevs[usize::from(vdev)].drives());
-        let missing = self.missing[first..first + drives].iter_mut().flatten();
-        missing.for_each(|missing| missing.on_placed(offset));
+        for drive in self.of_vdev(vdev) {
+            if let Some(missing) = self.missing_mut(drive) {
+                missing.on_placed(offset);
+            }
+        }
     }
 
     /// Whether no drive of the vdev fails or lacks a block.
     pub fn is_whole(&self, vdev: u16) -> bool {
-        let first = usize::from(self.first_drive[usize::from(vdev)]);
-        let drives = first..first + usize::from(self.vdevs[usize::from(vdev)].drives());
-        !self.failed[drives.clone()].contains(&true)
-            && self.missing[drives].iter().all(Option::is_none)
+        self.of_vdev(vdev).all(|drive| self.is_drive_whole(drive))
+    }
+
+    fn is_drive_whole(&self, drive: u16) -> bool {
+        !self.failed[usize::from(drive)] && self.missing(drive).is_none()
     }
 
     /// Whether more drives of the vdev have failed than its redundancy makes up for.
     pub fn is_gone(&self, vdev: u16) -> bool {
-        let first = usize::from(self.first_drive[usize::from(vdev)]);
-        let vdev = &self.vdevs[usize::from(vdev)];
-        let failed = &self.failed[first..first + usize::from(vdev.drives())];
-        let failed = failed.iter().filter(|failed| **failed).count();
-        failed > most_lost(vdev)
+        let failed = self.of_vdev(vdev).filter(|drive| self.failed[usize::from(*drive)]).count();
+        failed > most_lost(&self.vdevs[usize::from(vdev)])
     }
 
     /// Whether a block has lost more than its redundancy makes up for.
-    pub fn is_lost(&self, (vdev, offset): (u16, u64), bytes: u32) -> bool {
-        let first = self.first_drive[usize::from(vdev)];
-        let vdev = &self.vdevs[usize::from(vdev)];
+    pub fn is_lost(&self, (vdev_number, offset): (u16, u64), bytes: u32) -> bool {
+        let vdev = &self.vdevs[usize::from(vdev_number)];
+        let drives = self.of_vdev(vdev_number);
         let lost = match vdev.raid_z() {
             Some(raid_z) => {
-                self.lost_in(first, offset, &raid_z.columns(offset, bytes.into()), true)
+                self.lost_in(drives.start, offset, &raid_z.columns(offset, bytes.into()), true)
             }
-            None => {
-                let drives = first..first + u16::from(vdev.drives());
-                drives.filter(|drive| !self.holds(*drive, offset, true)).count()
-            }
+            None => drives.filter(|drive| !self.holds(*drive, offset, true)).count(),
         };
         lost > most_lost(vdev)
     }
@@ -98,9 +94,7 @@ impl Drives {
     /// resilvered is trusted only if nothing else is left, until the resilver is over.
     pub(super) fn holds(&self, drive: u16, offset: u64, trusts_resilvered: bool) -> bool {
         !self.failed[usize::from(drive)]
-            && self.missing[usize::from(drive)]
-                .as_ref()
-                .is_none_or(|missing| missing.holds(offset, trusts_resilvered))
+            && self.missing(drive).is_none_or(|missing| missing.holds(offset, trusts_resilvered))
     }
 
     /// What a drive of a mirror has of a block.
@@ -109,9 +103,7 @@ impl Drives {
             return Copy::Held;
         }
         if class == Class::Rebuild {
-            let drive = usize::from(drive);
-            let is_whole = !self.failed[drive] && self.missing[drive].is_none();
-            return if is_whole { Copy::Held } else { Copy::Lost };
+            return if self.is_drive_whole(drive) { Copy::Held } else { Copy::Lost };
         }
         match (self.holds(drive, offset, false), self.holds(drive, offset, true)) {
             (true, _) => Copy::Held,
@@ -148,10 +140,9 @@ impl Drives {
         };
         let id = self.blocks.insert(io) as u32;
         let vdev = self.vdevs[usize::from(at.0)];
-        let first = self.first_drive[usize::from(at.0)];
         if all && vdev.raid_z().is_none() {
             let place = mirror_place(&vdev, at.1, bytes);
-            for drive in first..first + u16::from(vdev.drives()) {
+            for drive in self.of_vdev(at.0) {
                 if self.holds(drive, at.1, false) {
                     self.push(now_ns, drive, id, Direction::Read, class, place, false);
                 }
@@ -174,7 +165,6 @@ impl Drives {
     ) {
         let id = self.blocks.insert(BlockIo::new(key, Purpose::Resilver, class, at, bytes)) as u32;
         let vdev = self.vdevs[usize::from(at.0)];
-        let first = self.first_drive[usize::from(at.0)];
         match vdev.raid_z() {
             None => {
                 let place = mirror_place(&vdev, at.1, bytes);
@@ -183,6 +173,7 @@ impl Drives {
                 }
             }
             Some(raid_z) => {
+                let first = self.first_of(at.0);
                 let columns = raid_z.columns(at.1, bytes.into());
                 for column in columns.parity().chain(columns.data()) {
                     let drive = first + u16::from(column.drive);
@@ -208,7 +199,7 @@ impl Drives {
         }
         self.block_mut(id).reads_parity = true;
         let columns = raid_z.columns(offset, bytes.into());
-        let first_drive = self.first_drive[usize::from(vdev_number)];
+        let first_drive = self.first_of(vdev_number);
         for column in columns.parity() {
             let drive = first_drive + u16::from(column.drive);
             if self.holds(drive, offset, false) {
