@@ -56,7 +56,10 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
     }
     let judged: Vec<JudgedClaim<'_>> =
         about.iter().map(|claim| results::judge(claim, &runs)).collect();
-    let text = arguments.format.draw(|| report::claims_table(&judged) + &notes);
+    let text = match arguments.check {
+        true => report::claims_check(&judged) + &notes,
+        false => arguments.format.draw(|| report::claims_table(&judged) + &notes),
+    };
     terminal::print(&text)?;
     let of_claims = judged.iter().flat_map(|judged| &judged.figures);
     let mut missing: Vec<&str> = Vec::new();
@@ -82,8 +85,31 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
             format!("the results have no figure of \"{}\"", judged.claim.claim),
             "correct the names under [[claim.figure]], or run the scenario to its end",
         )),
+        None if arguments.check => checked(&judged),
         None => Ok(Ending::Complete),
     }
+}
+
+/// Fails if a claim has another verdict than stated, or if nothing was tested.
+fn checked(judged: &[JudgedClaim<'_>]) -> Result<Ending, Failure> {
+    let is_as_stated: Vec<bool> = judged.iter().filter_map(JudgedClaim::is_as_stated).collect();
+    let missed = is_as_stated.iter().filter(|is_as_stated| !**is_as_stated).count();
+    if is_as_stated.is_empty() {
+        return Err(Failure::bad_input(
+            "no claim was tested".to_owned(),
+            "give the results of a run: strewn claims --check results/*",
+        ));
+    }
+    if missed > 0 {
+        return Err(Failure::failed(format!(
+            "{missed} of {} claims have another verdict than the one stated with them",
+            is_as_stated.len()
+        ))
+        .with_help(
+            "run the scenario at full scale, with the seed and settings that it ships with",
+        ));
+    }
+    Ok(Ending::Complete)
 }
 
 /// Returns the claims that are tested by a figure of one of these runs, with those of their documents that cannot be

@@ -30,6 +30,10 @@ fn the_page_of_claims_is_what_the_runs_say() {
     let words = [&["claims"], quick].concat();
     let printed = Folder::new().command(&words).current_dir(FULL_RUNS).output().unwrap();
     let printed = Ran::of(printed).stdout;
+    // Each has the verdict that is stated with it.
+    let words = [&["claims", "--check"], quick].concat();
+    let checked = Folder::new().command(&words).current_dir(FULL_RUNS).output().unwrap();
+    Ran::of(checked).succeeded();
     let page = fs::read_to_string(Path::new(PROJECT).join("docs/claims.md")).unwrap();
     for document in quick {
         assert_eq!(section(&page, document), section(&printed, document), "{document}");

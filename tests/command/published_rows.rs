@@ -160,6 +160,24 @@ fn claims_are_judged_by_results() {
     ] {
         assert!(table.contains(part), "no {part:?} in\n{table}");
     }
+    // A claim that is contradicted fails a check, unless that is stated with it.
+    let check = ["claims", "--claims", "claims.toml", "--check"];
+    folder.strewn(&check).refused(&["no claim was tested", "results"]);
+    let checked = folder.strewn(&[&check[..], &["out"]].concat());
+    assert_eq!(checked.code, Some(1), "{}", checked.stderr);
+    for part in [
+        "ok     reproduced   small: The first is",
+        "MISSED contradicted ",
+        "stated: reproduced",
+        "1 of 2 claims",
+    ] {
+        assert!(checked.stdout.contains(part), "no {part:?} in\n{}", checked.stdout);
+    }
+    let stated = CLAIMS.replacen("is small.\"", "is small.\"\nverdict = \"contradicted\"", 1);
+    folder.write("stated.toml", &stated);
+    let checked =
+        folder.strewn(&["claims", "--claims", "stated.toml", "--check", "out"]).succeeded();
+    assert!(checked.contains("2 of 2 claims have the verdict"), "{checked}");
     folder
         .strewn(&["claims", "--claims", "claims.toml", "out", "out"])
         .refused(&["another run of small"]);
@@ -187,6 +205,12 @@ fn claims_are_judged_by_results() {
         ("most = 100", "", "claims.toml:5: claim.figure: give bounds"),
         ("most = 100", "least = 3\nmost = 2", "nothing is within these bounds"),
         ("not_testable", "# not_testable", "give [[claim.figure]], or `not_testable`"),
+        (
+            "not_testable",
+            "verdict = \"reproduced\"\nnot_testable",
+            "what is not testable has no verdict",
+        ),
+        ("[[claim.figure]]", "verdict = \"true\"\n[[claim.figure]]", "unknown variant `true`"),
         ("row = ", "rows = ", "unknown field `rows`"),
         ("row = ", "phase = \"x\"\nrow = ", "a `row` says all of what it is of"),
     ] {

@@ -2,7 +2,7 @@
 
 use crate::columns::{Columns, Drawing, TableForm};
 use crate::rows_table::shown;
-use strewn_results::{ClaimTest, ClaimVerdict, ClaimedOf, JudgedClaim, JudgedFigure};
+use strewn_results::{Claim, ClaimTest, ClaimVerdict, ClaimedOf, JudgedClaim, JudgedFigure};
 
 /// What the verdicts mean.
 const MEANING: &str = "\
@@ -31,6 +31,34 @@ pub fn claims_table(judged: &[JudgedClaim<'_>]) -> String {
         };
         text.push_str(&format!("\n## {document}\n\n{table}"));
     }
+    text
+}
+
+/// Returns a line for each claim that was tested: whether it has the verdict that is stated with it. A claim
+/// that has another one is followed by its figures. At the end are the counts.
+#[must_use]
+pub fn claims_check(judged: &[JudgedClaim<'_>]) -> String {
+    let mut text = String::new();
+    let (mut as_stated, mut tested) = (0, 0);
+    for claim in judged {
+        let Some(is_as_stated) = claim.is_as_stated() else { continue };
+        tested += 1;
+        as_stated += usize::from(is_as_stated);
+        let mark = if is_as_stated { "ok    " } else { "MISSED" };
+        let verdict = claim.verdict.as_str();
+        let Claim { document, claim: words, stated, .. } = claim.claim;
+        text.push_str(&format!("{mark} {verdict:12} {document}: {words}\n"));
+        if !is_as_stated {
+            text.push_str(&format!("       stated: {}\n", stated.as_str()));
+            for figure in &claim.figures {
+                let (value, bounds) = (simulated(figure), bounds(figure));
+                text.push_str(&format!("       {value}, holds if {bounds}: {}\n", source(figure)));
+            }
+        }
+    }
+    text.push_str(&format!(
+        "\n{as_stated} of {tested} claims have the verdict that is stated with them.\n"
+    ));
     text
 }
 

@@ -67,7 +67,7 @@ mod workloads_table;
 
 pub use beside::{Beside, Curve};
 pub use chart::{ChartError, ChartSize, ChartStyle};
-pub use claims_table::claims_table;
+pub use claims_table::{claims_check, claims_table};
 pub use columns::{Drawing, TableForm, words_table};
 pub use cost_table::cost_tables;
 pub use csv::{segments_markdown, write_segments_csv};

@@ -7,7 +7,7 @@ mod data;
 
 pub use analysis::bands::{BandSources, add_bands};
 pub use analysis::busiest::{Busiest, busiest};
-pub use analysis::claims::{ClaimVerdict, JudgedClaim, JudgedFigure, judge};
+pub use analysis::claims::{JudgedClaim, JudgedFigure, judge};
 pub use analysis::comparison::{
     compare, compare_rows, fitted_segments_by_array, off_percent, ratios, root_mean_square,
 };
@@ -30,7 +30,7 @@ pub use data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
     SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,
 };
-pub use data::claim::{Claim, ClaimTest, ClaimedFigure, ClaimedOf, Claims};
+pub use data::claim::{Claim, ClaimTest, ClaimVerdict, ClaimedFigure, ClaimedOf, Claims};
 pub use data::client_raid::ClientRaidFigures;
 pub use data::columns::{COLUMNS, Column, Group, Place, Table, Unit, glossary};
 pub use data::comparison::{

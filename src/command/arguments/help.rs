@@ -212,9 +212,9 @@ the difference from the first, in percent.",
 Prints Markdown: each claim of a document with its verdict (reproduced, contradicted, not testable,
 without results), the simulated figure and the bounds that the claim's words set.",
         examples: [
-            "strewn claims --list",
             "strewn claims results/* > claims.md",
             "strewn claims results/* --claims my-claims.toml",
+            "strewn claims --check results/*   # fails if a verdict is not the one stated",
         ],
         details: &[
             "\

@@ -72,6 +72,12 @@ pub(crate) struct ClaimsArguments {
     /// Print the names of the scenarios whose results are needed, and nothing else
     #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(crate) list: bool,
+    /// Fail if a claim has another verdict than the one stated with it
+    ///
+    /// Prints a line for each claim that the results test. The key `verdict` of the file of claims states a verdict;
+    /// without it, a claim must be reproduced.
+    #[arg(long, conflicts_with_all = ["json", "format", "list"])]
+    pub(crate) check: bool,
     #[command(flatten)]
     pub(crate) format: FormatArguments,
 }

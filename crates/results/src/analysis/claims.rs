@@ -1,34 +1,8 @@
 //! Whether runs bear out what documents claim.
 
-use crate::data::claim::{Claim, ClaimTest, ClaimedFigure, ClaimedOf};
+use crate::data::claim::{Claim, ClaimTest, ClaimVerdict, ClaimedFigure, ClaimedOf};
 use crate::data::comparison::RowStatus;
 use crate::data::results::Results;
-
-/// What runs say of a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ClaimVerdict {
-    /// All of its figures are within their bounds.
-    Reproduced,
-    /// One is not.
-    Contradicted,
-    /// Nothing here can test it.
-    NotTestable,
-    /// No results have a figure of it.
-    NoResults,
-}
-
-impl ClaimVerdict {
-    /// Returns the words for it in tables.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reproduced => "reproduced",
-            Self::Contradicted => "contradicted",
-            Self::NotTestable => "not testable",
-            Self::NoResults => "no results",
-        }
-    }
-}
 
 /// A figure of a claim with its value.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +26,17 @@ pub struct JudgedClaim<'a> {
     pub verdict: ClaimVerdict,
     /// Its figures.
     pub figures: Vec<JudgedFigure<'a>>,
+}
+
+impl JudgedClaim<'_> {
+    /// Whether the verdict is the one that is stated with the claim; `None` if nothing was tested.
+    #[must_use]
+    pub fn is_as_stated(&self) -> Option<bool> {
+        match self.verdict {
+            ClaimVerdict::NotTestable | ClaimVerdict::NoResults => None,
+            verdict => Some(verdict == self.claim.stated),
+        }
+    }
 }
 
 /// Judges a claim by the results of runs, which are found by the names of their scenarios.

@@ -14,6 +14,11 @@
 //!
 //! [[claim]]
 //! document = "making-sense-of-wafl-4"
+//! claim = "The filer stays ahead."
+//! verdict = "contradicted"           # what runs are known to say; reproduced unless given
+//!
+//! [[claim]]
+//! document = "making-sense-of-wafl-4"
 //! claim = "Customers notice."
 //! not_testable = "what customers notice is not simulated"
 //! ```
@@ -39,8 +44,36 @@ pub struct Claim {
     pub document: String,
     /// What it claims, in a sentence.
     pub claim: String,
+    /// What runs are known to say of it: the verdict that a reproduction must get.
+    pub stated: ClaimVerdict,
     /// How that is tested.
     pub test: ClaimTest,
+}
+
+/// What runs say of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClaimVerdict {
+    /// All of its figures are within their bounds.
+    Reproduced,
+    /// One is not.
+    Contradicted,
+    /// Nothing here can test it.
+    NotTestable,
+    /// No results have a figure of it.
+    NoResults,
+}
+
+impl ClaimVerdict {
+    /// Returns the words for it in tables.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reproduced => "reproduced",
+            Self::Contradicted => "contradicted",
+            Self::NotTestable => "not testable",
+            Self::NoResults => "no results",
+        }
+    }
 }
 
 /// How a claim is tested.
@@ -89,6 +122,14 @@ struct RawClaim {
     #[serde(default)]
     figure: Vec<Spanned<RawFigure>>,
     not_testable: Option<String>,
+    verdict: Option<Spanned<StatedVerdict>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum StatedVerdict {
+    Reproduced,
+    Contradicted,
 }
 
 #[derive(Deserialize)]
@@ -122,7 +163,7 @@ impl Claims {
         let text = TomlText::new(text, path.as_ref());
         let raw: RawClaims = text.parse()?;
         let mut claims: Vec<Claim> = Vec::with_capacity(raw.claim.len());
-        for RawClaim { document, claim, figure, not_testable } in raw.claim {
+        for RawClaim { document, claim, figure, not_testable, verdict } in raw.claim {
             let is_it =
                 |other: &Claim| other.document == document && other.claim == *claim.get_ref();
             if claims.iter().any(is_it) {
@@ -143,7 +184,18 @@ impl Claims {
                     return Err(text.error(claim.span(), "claim.claim", message));
                 }
             };
-            claims.push(Claim { document, claim: claim.into_inner(), test });
+            let stated = match (&test, verdict) {
+                (ClaimTest::NotTestable(_), None) => ClaimVerdict::NotTestable,
+                (ClaimTest::NotTestable(_), Some(verdict)) => {
+                    let message = "what is not testable has no verdict: leave the key out";
+                    return Err(text.error(verdict.span(), "claim.verdict", message));
+                }
+                (ClaimTest::Figures(_), verdict) => match verdict.map(Spanned::into_inner) {
+                    None | Some(StatedVerdict::Reproduced) => ClaimVerdict::Reproduced,
+                    Some(StatedVerdict::Contradicted) => ClaimVerdict::Contradicted,
+                },
+            };
+            claims.push(Claim { document, claim: claim.into_inner(), stated, test });
         }
         Ok(Self { claims })
     }
