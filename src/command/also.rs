@@ -9,6 +9,7 @@ use strewn::terminal::Failure;
 use strewn::{Load, Observer, fio_output, iometer_results};
 
 use super::arguments::Shape;
+use super::hdr_log;
 use super::out_directory::OutFile;
 
 impl Shape {
@@ -17,6 +18,7 @@ impl Shape {
         match self {
             Self::Fio => "fio.json",
             Self::Iometer => "results.csv",
+            Self::Hdr => "latency.hlog",
         }
     }
 }
@@ -86,6 +88,7 @@ pub(crate) fn files(
                 }
                 csv
             }
+            Shape::Hdr => hdr_log::of_run(results, segments).map_err(Failure::failed)?,
         };
         Ok((shape.file_name().to_owned(), contents))
     };

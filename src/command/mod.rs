@@ -11,12 +11,14 @@ mod compare;
 #[cfg(target_os = "linux")]
 mod file;
 mod generated;
+mod hdr_log;
 mod load;
 mod new_scenario;
 mod out_directory;
 mod out_file;
 mod output_files;
 mod playground;
+mod provenance;
 mod report;
 mod results_directory;
 mod run;

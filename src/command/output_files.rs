@@ -8,6 +8,7 @@ use strewn::terminal::{self, Failure};
 
 use super::arguments::{Format, FormatArguments, PictureArguments, TableArguments, TableFormat};
 use super::out_directory::{OutDirectory, OutFile};
+use super::provenance;
 
 pub(crate) const RESULTS: &str = "results.json";
 pub(crate) const MAP: &str = "map.json";
@@ -28,7 +29,7 @@ pub(crate) struct Shown<'a> {
 /// Returns the names of all files that any run may write, so that files of an earlier run are not left beside this
 /// one's.
 pub(crate) fn names_of_run() -> Vec<String> {
-    let own = [RESULTS, MAP, SCENARIO].map(str::to_owned);
+    let own = [RESULTS, MAP, SCENARIO, provenance::FILE].map(str::to_owned);
     let charts = RESULTS_CHARTS.iter().map(|chart| chart.file_stem());
     let pictures = charts.flat_map(|stem| ["svg", "png"].map(|ending| format!("{stem}.{ending}")));
     let made = [SEGMENTS, SEGMENTS_MARKDOWN, SEGMENTS_PARQUET, REPORT].map(str::to_owned);

@@ -14,7 +14,7 @@ use super::also::{self, Collecting};
 use super::arguments::RunArguments;
 use super::out_directory::{OutDirectory, try_to_write};
 use super::output_files::{self, OutputFiles, RunOutput, Shown};
-use super::{load, scenario_file};
+use super::{load, provenance, scenario_file};
 
 /// Most segments of a run until its goal, if nothing else is given.
 const MOST_SEGMENTS_UNTIL: u32 = 1_000;
@@ -105,6 +105,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     if let Some(log) = &arguments.record_iolog {
         check_log(log, &scenario)?;
     }
+    let inputs = provenance::inputs(path, &scenario, &arguments.load);
     let load = load::read(&arguments.load, &scenario)?;
     let own = load.as_ref().and_then(|load| load::segments(load, scenario.segment_ns));
     if let (Some(own), None) = (own, arguments.segments) {
@@ -200,7 +201,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
             others.extend(also);
             Ok(others)
         });
-        Ok::<_, Failure>(OutputFiles { out, measured: output_files::of_run(&shown, &json)?, made })
+        let mut measured = output_files::of_run(&shown, &json)?;
+        measured.push(provenance::of_run(&inputs, &json));
+        Ok::<_, Failure>(OutputFiles { out, measured, made })
     };
     let files = out.map(files).transpose()?;
     let format = &arguments.format;

@@ -1,10 +1,16 @@
 //! Workloads of people's files, end to end: Iometer's access specifications, fio's jobs, traces.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use strewn::formats::trace::{
     Direction, TraceFormat, TraceOptions, TraceReader, TraceRecord, TraceWriter,
 };
@@ -576,7 +582,7 @@ fn a_log_of_a_run_is_a_trace_of_it() {
 #[test]
 fn results_are_written_in_the_shapes_of_fio_and_iometer() {
     let folder = folder("anywhere");
-    let words = ["--out", "out", "--also", "fio,iometer"];
+    let words = ["--out", "out", "--also", "fio,iometer,hdr"];
     let results = results(&folder, &words);
     let fio: fio::Output = serde_json::from_str(&folder.read("out/fio.json")).unwrap();
     let csv = folder.read("out/results.csv");
@@ -596,6 +602,34 @@ fn results_are_written_in_the_shapes_of_fio_and_iometer() {
         near(measured.iops.total, segment.iops, 0.01);
         assert_eq!(row.latency_bins.unwrap().iter().sum::<u64>(), segment.ops);
         assert_eq!((row.access_specification.as_str(), row.queue_depth), ("file-server", Some(8)));
+    }
+    // Latency bins from which others draw their own percentiles: fio's, and HdrHistogram's own reader of its log.
+    let log = folder.read("out/latency.hlog");
+    let intervals =
+        IntervalLogIterator::new(log.as_bytes()).filter_map(|entry| match entry.unwrap() {
+            LogEntry::Interval(interval) => Some(interval),
+            _ => None,
+        });
+    let intervals: Vec<_> = intervals.collect();
+    assert_eq!(intervals.len(), 6);
+    for (position, segment) in segments(&results).iter().enumerate() {
+        let job = &fio.jobs[position];
+        let mut both = Histogram::<u64>::new(3).unwrap();
+        let directions = [("anywhere.read", &job.read), ("anywhere.write", &job.write)];
+        for (interval, (tag, direction)) in intervals[2 * position..].iter().zip(directions) {
+            assert_eq!(interval.tag().unwrap().as_str(), tag);
+            near(interval.start_timestamp().as_secs_f64(), position as f64 * segment.seconds, 1e-3);
+            let bytes = BASE64_STANDARD.decode(interval.encoded_histogram()).unwrap();
+            let times: Histogram<u64> =
+                Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+            assert_eq!(times.len(), direction.total_ios);
+            let bins = direction.clat_ns.bins.as_ref().unwrap();
+            assert_eq!(bins.values().sum::<u64>(), direction.total_ios);
+            both.add(times).unwrap();
+        }
+        let ms = |quantile: f64| both.value_at_quantile(quantile) as f64 / 1e6;
+        near(ms(0.99) / segment.response_ms.p99, 1.0, 0.002);
+        near(ms(0.50) / segment.response_ms.p50, 1.0, 0.002);
     }
     // Without these, tools such as fio-plot do not draw a job.
     let option = |job: &fio::JobResult, name: &str| {
@@ -783,4 +817,39 @@ fn bad_input() {
         folder.strewn(&[&["run", "one.toml", "--out", "out"], *words].concat()).refused(says);
     }
     assert_eq!(folder.contents(), before);
+}
+
+/// What a run was made of can be told from its directory, and two runs with the same figures have the same digest.
+#[test]
+fn a_run_says_what_it_was_made_of() {
+    let folder = folder("anywhere");
+    let sha256 = |bytes: &[u8]| -> String {
+        Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    };
+    let provenance = |words: &[&str]| -> serde_json::Value {
+        results(&folder, words);
+        serde_json::from_str(&folder.read("out/provenance.json")).unwrap()
+    };
+    folder.write("t.spc", "0,0,4096,w,0.0\n0,8,4096,r,0.5\n");
+    let one = provenance(&["--out", "out"]);
+    let json = folder.read("out/results.json");
+    let figures: String =
+        json.split_inclusive('\n').filter(|line| !line.contains("wall_seconds")).collect();
+    assert_eq!(one["figures_sha256"], sha256(figures.as_bytes()));
+    assert_eq!(one["inputs"][0]["path"], "one.toml");
+    assert_eq!(one["inputs"][0]["sha256"], sha256(folder.read("one.toml").as_bytes()));
+    assert_eq!(
+        one["strewn"]["sha256"],
+        sha256(&std::fs::read(env!("CARGO_BIN_EXE_strewn")).unwrap())
+    );
+    assert_eq!(one["arguments"][0], "run");
+    assert!(one["host"]["cores"].as_u64().unwrap() > 0);
+    let again = provenance(&["--out", "out", "--force"]);
+    assert_eq!(again["figures_sha256"], one["figures_sha256"]);
+    let other = provenance(&["--out", "out", "--force", "--seed", "8"]);
+    assert_ne!(other["figures_sha256"], one["figures_sha256"]);
+    let traced = provenance(&["--out", "out", "--force", "--trace", "t.spc"]);
+    let inputs = traced["inputs"].as_array().unwrap();
+    let trace = inputs.iter().find(|input| input["path"] == "t.spc").unwrap();
+    assert_eq!(trace["sha256"], sha256(folder.read("t.spc").as_bytes()));
 }

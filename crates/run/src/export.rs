@@ -201,8 +201,10 @@ fn latencies(measures: &[&DirectionMeasures]) -> LatencyBins {
 fn direction(measures: &[&DirectionMeasures], runtime_ms: u64) -> DirectionResult {
     let count = measures.iter().map(|measures| measures.answered.count).sum();
     let sectors: u64 = measures.iter().map(|measures| measures.answered.sectors).sum();
+    let latencies = latencies(measures);
     let mut result = DirectionResult::new(count, sectors * strewn_base::SECTOR_BYTES, runtime_ms)
-        .with_latency(&latencies(measures));
+        .with_latency(&latencies)
+        .with_bins(&latencies);
     // Unlike the histogram, these are exact.
     let answered = || measures.iter().filter(|measures| measures.answered.count > 0);
     for latency in [&mut result.clat_ns, &mut result.lat_ns] {
