@@ -14,8 +14,8 @@ const SIGNIFICANT_DIGITS: u8 = 3;
 /// What the longest time of an interval is divided by, for its column: a log of nanoseconds gives milliseconds.
 const NS_PER_MS: f64 = 1e6;
 
-/// Returns the log: an interval for each segment, array and direction, tagged `ARRAY.read` and `ARRAY.write`. Values are
-/// nanoseconds. Intervals begin in virtual time, from the start of the run.
+/// Returns the log: an interval for each segment, array and direction, tagged `ARRAY.read` and `ARRAY.write`. Values
+/// are nanoseconds. Intervals begin in virtual time, from the start of the run.
 pub(super) fn of_run(results: &Results, segments: &[Vec<Segment>]) -> Result<Vec<u8>, String> {
     let mut log = Vec::new();
     let mut serializer = V2DeflateSerializer::new();

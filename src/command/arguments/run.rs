@@ -98,9 +98,9 @@ pub(crate) struct RunArguments {
     pub(crate) load: LoadArguments,
     /// Also write the results in the format of another tool
     ///
-    /// fio.json, as fio --output-format=json+ writes it, with a job per segment; results.csv, as Iometer writes it, with
-    /// a test per segment; or latency.hlog, the response times as HdrHistogram logs them, with an interval per segment,
-    /// array and direction.
+    /// fio.json, as fio --output-format=json+ writes it, with a job per segment; results.csv, as Iometer writes it,
+    /// with a test per segment; or latency.hlog, response times as HdrHistogram logs them, with an interval per
+    /// segment, array and direction.
     #[arg(
         long,
         hide_short_help = true,
