@@ -4,9 +4,10 @@
 //! allocation throttle they are placed in this order. With it (`zio_dva_throttle`, the default), only so many are under
 //! way at once; the others wait sorted by number. Those under way first are placed as they come. Then each write that
 //! completes takes the lowest of those that wait, and puts it at the front of a queue of work, from which threads take
-//! the latest first. Neighbours on drives complete together, so blocks are placed in the order of their numbers, but in
-//! waves that are reversed. How long each wave is depends on timing: here it is drawn at random, from the lengths that
-//! were measured on slow drives (docs/zfs.md).
+//! the latest first (`zio_allocate_dispatch`). Neighbours on drives complete together, in waves. Of a wave, what a
+//! thread takes before the next block comes is placed in ascending order, and the rest from the last to the first. How
+//! long each wave is, and how much of it is taken at once, depends on timing: here it is drawn at random, the lengths
+//! from those that were measured on slow drives (docs/zfs.md).
 
 use strewn_base::Rng;
 use strewn_base::state::SavedValue;
@@ -40,12 +41,21 @@ impl AllocationOrder {
         let mut waiting = blocks.split_off(blocks.len().min(slots as usize));
         waiting.sort_unstable();
         let mut waiting = &waiting[..];
+        let mut front = Vec::new();
         while !waiting.is_empty() {
-            let whole = self.rng.chance(WHOLE_WAVES_PERCENT, 100);
-            let wave = if whole { slots } else { 1 + self.rng.below(slots.into()) as u32 };
+            let is_whole = self.rng.chance(WHOLE_WAVES_PERCENT, 100);
+            let wave = if is_whole { slots } else { 1 + self.rng.below(slots.into()) as u32 };
+            let taken_at_once_percent = if is_whole { 0 } else { self.rng.below(101) };
             let between = 1 + self.rng.below(MOST_BETWEEN_WAVES);
-            let (reversed, rest) = waiting.split_at(waiting.len().min(wave as usize));
-            blocks.extend(reversed.iter().rev());
+            let (queued, rest) = waiting.split_at(waiting.len().min(wave as usize));
+            for block in queued {
+                if self.rng.chance(taken_at_once_percent, 100) {
+                    blocks.push(*block);
+                } else {
+                    front.push(*block);
+                }
+            }
+            blocks.extend(front.drain(..).rev());
             let (ascending, rest) = rest.split_at(rest.len().min(between as usize));
             blocks.extend(ascending);
             waiting = rest;
