@@ -44,6 +44,7 @@ use strewn_workload::Pattern;
 
 pub use error::LoadError;
 pub(crate) use region::seed_of_worker;
+pub(crate) use trace::RECORDS_PER_LOOK;
 pub use trace::{TraceLoop, TraceOptions};
 
 /// A workload from an Iometer or fio file or a trace: read, and checked as far as possible without a scenario.
@@ -295,7 +296,7 @@ fn refuse_phases(scenario: &Scenario, file: &str) -> Result<(), LoadError> {
 }
 
 /// Checks that `path` is a regular file, which can be read more than once.
-fn plain_file(path: &Path, what: &str) -> Result<String, LoadError> {
+pub(crate) fn plain_file(path: &Path, what: &str) -> Result<String, LoadError> {
     let shown = path.display().to_string();
     let metadata = std::fs::metadata(path).map_err(|error| {
         LoadError::new(format!("cannot read {shown}: {error}"), format!("give the path of {what}"))

@@ -16,7 +16,7 @@ use strewn_workload::{Access, Direction};
 use super::error::LoadError;
 
 /// Records between two calls of `progress`.
-const RECORDS_PER_LOOK: u64 = 1 << 16;
+pub(crate) const RECORDS_PER_LOOK: u64 = 1 << 16;
 
 /// Sectors of the largest access: 1 GiB.
 const MOST_SECTORS: u64 = 1 << 21;
@@ -96,7 +96,7 @@ impl TraceAccesses {
                 } else {
                     OutOfOrder::Refuse
                 },
-                device: options.device,
+                devices: options.device.into_iter().collect(),
                 ..Default::default()
             },
         )?;
@@ -237,7 +237,7 @@ impl Trace {
             }
         }
         let skipped = accesses.reader.skipped();
-        trace.skipped = skipped.other_actions + skipped.no_data + skipped.other_devices;
+        trace.skipped = skipped.all();
         if trace.records == 0 {
             if let Some(device) = options.device {
                 let all = devices_of(path, options, file_bytes)?;
