@@ -1,9 +1,11 @@
 //! Charts of what is in a block trace.
 
+use crate::bar_chart::{Bar, BarChart, Row};
 use crate::chart::{ChartError, ChartStyle};
 use crate::line_chart::{Across, Line, LineChart, Up};
 use crate::marker::Appearance;
 use crate::shown::shown_path;
+use crate::theme::COLOURS;
 use strewn_results::words::{about, with_commas};
 use strewn_results::{TraceFigures, TraceInterval, TraceSizeBin};
 
@@ -41,29 +43,57 @@ impl TraceChart {
     pub fn draw(self, trace: &TraceFigures, style: ChartStyle) -> Result<String, ChartError> {
         let operations = with_commas(&trace.operations.to_string());
         let of = format!("{}: {operations} operations", shown_path(&trace.file));
-        let chart = match self {
+        let (points, seconds) = points(trace);
+        let means = format!(", means of {} s", crate::files_table::figure_words(seconds));
+        match self {
             Self::Operations => over_time(
                 trace,
                 "Operations of a trace over time",
+                of + &means,
                 Up::FromZero("operations per second"),
-                &[("reads", |of| of.read_iops), ("writes", |of| of.write_iops)],
-            ),
+                &points,
+                // Reads are never more than all, so that both lines show.
+                &[
+                    ("reads and writes", |of| of.read_iops + of.write_iops),
+                    ("reads", |of| of.read_iops),
+                ],
+            )
+            .draw(style),
             Self::Bytes => over_time(
                 trace,
                 "Bytes of a trace over time",
+                of + &means,
                 Up::FromZero("MiB per second"),
+                &points,
                 &[("reads and writes", |of| of.mib_per_s)],
-            ),
-            Self::Sizes => by_size(trace),
-        };
-        let interval = match (self, trace.over_time.as_slice()) {
-            (Self::Operations | Self::Bytes, [_, second, ..]) => {
-                format!(", means of {} s", crate::files_table::figure_words(second.at_seconds))
-            }
-            _ => String::new(),
-        };
-        LineChart { subtitles: vec![of + &interval], ..chart }.draw(style)
+            )
+            .draw(style),
+            Self::Sizes => by_size(trace, of).draw(style),
+        }
     }
+}
+
+/// Points of a line; more would cover each other.
+const MOST_POINTS: usize = 128;
+
+/// Returns the intervals of a trace, joined until there are few enough, and the seconds of each.
+fn points(trace: &TraceFigures) -> (Vec<TraceInterval>, f64) {
+    let intervals = &trace.over_time;
+    let joined = intervals.len().div_ceil(MOST_POINTS).max(1);
+    let mean = |part: &[TraceInterval]| {
+        let of = |figure: Figure| part.iter().map(figure).sum::<f64>() / part.len() as f64;
+        TraceInterval {
+            at_seconds: part.first().map_or(0.0, |first| first.at_seconds),
+            read_iops: of(|of| of.read_iops),
+            write_iops: of(|of| of.write_iops),
+            mib_per_s: of(|of| of.mib_per_s),
+        }
+    };
+    let seconds = match intervals.as_slice() {
+        [_, second, ..] => second.at_seconds * joined as f64,
+        _ => trace.seconds,
+    };
+    (intervals.chunks(joined).map(mean).collect(), seconds)
 }
 
 type Figure = fn(&TraceInterval) -> f64;
@@ -71,7 +101,9 @@ type Figure = fn(&TraceInterval) -> f64;
 fn over_time(
     trace: &TraceFigures,
     title: &'static str,
+    subtitle: String,
     up: Up,
+    intervals: &[TraceInterval],
     figures: &[(&str, Figure)],
 ) -> LineChart {
     let (scale, across) = match trace.seconds {
@@ -84,11 +116,11 @@ fn over_time(
         name: (*name).to_owned(),
         appearance: Appearance::of(position),
         hollow: false,
-        points: trace.over_time.iter().map(|of| (of.at_seconds / scale, figure(of))).collect(),
+        points: intervals.iter().map(|of| (of.at_seconds / scale, figure(of))).collect(),
     });
     LineChart {
         title,
-        subtitles: Vec::new(),
+        subtitles: vec![subtitle],
         across: Across::FromZero(across),
         up,
         lines: lines.collect(),
@@ -96,35 +128,33 @@ fn over_time(
     }
 }
 
-fn by_size(trace: &TraceFigures) -> LineChart {
-    // A size that nothing has is a point too: a line across it would show what is not there.
-    let powers = trace.sizes.bins.iter().map(|bin| bin.up_to_bytes);
-    let (first, last) = (powers.clone().min().unwrap_or(1), powers.max().unwrap_or(1));
-    let all = std::iter::successors(Some(first), |bytes| bytes.checked_mul(2));
-    let bins: Vec<TraceSizeBin> = all
-        .take_while(|bytes| *bytes <= last)
-        .map(|up_to_bytes| {
-            let found = trace.sizes.bins.iter().find(|bin| bin.up_to_bytes == up_to_bytes);
-            found.copied().unwrap_or(TraceSizeBin { up_to_bytes, reads: 0, writes: 0 })
-        })
-        .collect();
+fn by_size(trace: &TraceFigures, subtitle: String) -> BarChart {
     let operations = trace.operations.max(1) as f64;
-    let line = |name: &str, position, count: fn(&TraceSizeBin) -> u64| Line {
-        name: name.to_owned(),
-        appearance: Appearance::of(position),
-        hollow: false,
-        points: bins
-            .iter()
-            .map(|bin| (bin.up_to_bytes as f64, 100.0 * count(bin) as f64 / operations))
-            .collect(),
+    let bar = |bin: &TraceSizeBin, name: &str, position: usize, count: u64| {
+        let percent = 100.0 * count as f64 / operations;
+        let figure = crate::files_table::figure_words(percent);
+        let counted = with_commas(&count.to_string());
+        Bar {
+            from: 0.0,
+            to: percent,
+            colour: COLOURS[position],
+            hollow: false,
+            words: format!("{counted} {name} up to {}: {figure} %", about(bin.up_to_bytes as f64)),
+            figure,
+        }
     };
-    let ticks = bins.iter().map(|bin| (bin.up_to_bytes as f64, about(bin.up_to_bytes as f64)));
-    LineChart {
+    let key = Row::Key(vec![(COLOURS[0], "reads"), (COLOURS[1], "writes")]);
+    let rows = trace.sizes.bins.iter().map(|bin| Row::Bars {
+        words: about(bin.up_to_bytes as f64),
+        bars: vec![bar(bin, "reads", 0, bin.reads), bar(bin, "writes", 1, bin.writes)],
+    });
+    BarChart {
         title: "Sizes of a trace\u{2019}s operations",
-        subtitles: Vec::new(),
-        across: Across::Doubling("size, up to, and larger than half of it", ticks.collect()),
-        up: Up::FromZero("% of all operations"),
-        lines: vec![line("reads", 0, |bin| bin.reads), line("writes", 1, |bin| bin.writes)],
-        legend_columns: 2,
+        subtitles: vec![
+            subtitle,
+            "Operations up to so many bytes, and larger than half of it.".to_owned(),
+        ],
+        axis: "% of all operations",
+        rows: std::iter::once(key).chain(rows).collect(),
     }
 }

@@ -23,9 +23,9 @@ pub fn trace_text(trace: &TraceFigures) -> String {
     );
     text.push_str(
         &Columns::<Row>::new()
-            .words("", |row| row.name.to_owned())
-            .number("", |row| row.value.clone())
-            .words("", |row| row.note.clone())
+            .words("trace", |row| row.name.to_owned())
+            .number("value", |row| row.value.clone())
+            .words("note", |row| row.note.clone())
             .render(&overview(trace)),
     );
     let mut section = |title: &str, table: String| {
@@ -148,7 +148,9 @@ fn mib(mib_per_s: f64) -> String {
 
 fn duration(seconds: f64) -> String {
     match seconds {
-        seconds if seconds >= 2.0 * 86_400.0 => format!("{} days", figure_words(seconds / 86_400.0)),
+        seconds if seconds >= 2.0 * 86_400.0 => {
+            format!("{} days", figure_words(seconds / 86_400.0))
+        }
         seconds if seconds >= 7_200.0 => format!("{} h", figure_words(seconds / 3_600.0)),
         seconds if seconds >= 120.0 => format!("{} min", figure_words(seconds / 60.0)),
         seconds => format!("{} s", figure_words(seconds)),
@@ -161,9 +163,7 @@ fn sizes(trace: &TraceFigures) -> String {
         .words("up to", |bin| about(bin.up_to_bytes as f64))
         .number("reads", |bin| counted(bin.reads))
         .number("writes", |bin| counted(bin.writes))
-        .number("of all\n%", move |bin| {
-            figure_words(100.0 * (bin.reads + bin.writes) as f64 / all)
-        })
+        .number("of all\n%", move |bin| figure_words(100.0 * (bin.reads + bin.writes) as f64 / all))
         .render_any(&trace.sizes.bins)
 }
 

@@ -90,8 +90,8 @@ pub use data::sweep::{
 };
 pub use data::toml_text::{TomlError, TomlText};
 pub use data::trace::{
-    TraceFigures, TraceFootprint, TraceInterval, TraceOrder, TraceRates, TraceResponses, TraceSizeBin,
-    TraceSizes, TraceSkipped, TraceVolume,
+    RecordedSegment, TraceFigures, TraceFootprint, TraceInterval, TraceOrder, TraceRates,
+    TraceRecorded, TraceResponses, TraceSizeBin, TraceSizes, TraceSkipped, TraceVolume,
 };
 pub use data::trend::is_steady;
 pub use data::volume::VolumeFigures;

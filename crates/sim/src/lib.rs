@@ -118,4 +118,4 @@ pub use segment::{GroupSegment, Laws, Response, Segment, SpindleGroup};
 pub use simulated::Simulated;
 pub use simulation::{Progress, Simulation, SimulationError};
 pub use watched::{Watch, Watched};
-pub use workers::{Accesses, Outstanding, ThinkTime, TimedAccess, Worker, Workers};
+pub use workers::{Accesses, Destination, Outstanding, ThinkTime, TimedAccess, Worker, Workers};

@@ -61,7 +61,10 @@ impl<R: BufRead> BinaryReader<R> {
         if read < length {
             return Err(line.error(
                 ErrorKind::Io,
-                format!("the file ends within the record at byte {}, after {read} of {length} bytes", self.at_byte),
+                format!(
+                    "the file ends within the record at byte {}, after {read} of {length} bytes",
+                    self.at_byte
+                ),
                 "the file is cut short: copy it again",
             ));
         }

@@ -38,7 +38,10 @@ impl Order {
     /// Returns the byte order of a trace that begins with these bytes; none if they begin no such trace.
     pub(super) fn of(head: &[u8]) -> Option<Self> {
         let is_magic = |is_big_endian| u32_at(head, 0, is_big_endian) & !0xff == MAGIC;
-        [false, true].into_iter().find(|order| is_magic(*order)).map(|is_big_endian| Self { is_big_endian })
+        [false, true]
+            .into_iter()
+            .find(|order| is_magic(*order))
+            .map(|is_big_endian| Self { is_big_endian })
     }
 
     /// Returns how many bytes follow an event.
@@ -58,7 +61,9 @@ impl Order {
         if magic & !0xff != MAGIC {
             return Err(line.error(
                 ErrorKind::Syntax,
-                format!("the event at byte {at_byte} begins with 0x{magic:08x} and not 0x{MAGIC:08x}"),
+                format!(
+                    "the event at byte {at_byte} begins with 0x{magic:08x} and not 0x{MAGIC:08x}"
+                ),
                 "the file is damaged there, or was cut: copy it again",
             ));
         }

@@ -30,7 +30,12 @@ pub(super) fn binary(
     whole: &FilePosition,
 ) -> Result<Option<Records>, FileFormatError> {
     let refuse = |what: &str, help: &str| {
-        Err(FileFormatError::new(ErrorKind::Refused, whole.clone(), format!("this is {what}"), help))
+        Err(FileFormatError::new(
+            ErrorKind::Refused,
+            whole.clone(),
+            format!("this is {what}"),
+            help,
+        ))
     };
     let (at, magic) = TAR_MAGIC;
     if head.get(at..).is_some_and(|rest| rest.starts_with(magic)) {
@@ -72,7 +77,9 @@ pub(super) fn detect(line: &Line<'_>) -> Result<TraceFormat, FileFormatError> {
     // A spreadsheet may have written the fields with other separators.
     for (separator, name) in [(';', "semicolons"), ('\t', "tabs"), ('|', "bars"), (' ', "spaces")] {
         if let Some(format) = of_line(&text.trim().replace(separator, ",")) {
-            let help = format!("its fields are separated by {name}: a trace of format {format} has commas");
+            let help = format!(
+                "its fields are separated by {name}: a trace of format {format} has commas"
+            );
             return Err(line.error(ErrorKind::Syntax, message, help));
         }
     }

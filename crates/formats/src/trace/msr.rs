@@ -63,7 +63,10 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FileFormatError> {
         offset_bytes,
         length_bytes,
         direction,
-        response_ns: response_ticks.map(|ticks| ticks.saturating_mul(TICK_NS as u64)),
+        // Nothing takes no time: tools that do not know it write 0.
+        response_ns: response_ticks
+            .filter(|ticks| *ticks > 0)
+            .map(|ticks| ticks.saturating_mul(TICK_NS as u64)),
     }))
 }
 

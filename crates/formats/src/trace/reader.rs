@@ -8,9 +8,7 @@ use std::sync::Arc;
 use strewn_base::Direction;
 
 use crate::fio::{IologAction, IologParser};
-use crate::text::{
-    self, ErrorKind, FileFormatError, FilePosition, Limits, Line, Lines, Source,
-};
+use crate::text::{self, ErrorKind, FileFormatError, FilePosition, Limits, Line, Lines, Source};
 
 use super::binary::{BinaryReader, Records};
 use super::columns::Columns;
@@ -138,8 +136,8 @@ impl<R: BufRead> TraceReader<R> {
     pub fn new(reader: R, mut options: TraceOptions) -> Result<Self, FileFormatError> {
         let file: Option<Arc<str>> = options.name.as_deref().map(Arc::from);
         let whole = FilePosition::new(file.clone(), 0, 0);
-        let mut source = Source::new(reader)
-            .map_err(|error| text::unreadable(error, None, whole.clone()))?;
+        let mut source =
+            Source::new(reader).map_err(|error| text::unreadable(error, None, whole.clone()))?;
         options.devices.sort_unstable();
         let head = source.peek(detect::HEAD_BYTES);
         let (input, format) = match detect::binary(head, &options, &whole)? {
@@ -194,6 +192,11 @@ impl<R: BufRead> TraceReader<R> {
             Input::Text(lines, _) => lines.bytes_read(),
             Input::Binary(records) => records.bytes_read(),
         }
+    }
+
+    /// Keeps recorded response times from now on, as if [`TraceOptions::responses`] had asked for them.
+    pub fn keep_responses(&mut self) {
+        self.options.responses = true;
     }
 
     /// Returns the next recorded response time, if the options ask for them: of records returned so far, and in the
@@ -406,7 +409,9 @@ impl<R: BufRead> std::iter::FusedIterator for TraceReader<R> {}
 impl Parser {
     fn parse(&mut self, line: &Line<'_>) -> Result<Parsed, FileFormatError> {
         match self {
-            Self::Msr | Self::Spc | Self::Alibaba | Self::Tencent if line.text.trim().is_empty() => {
+            Self::Msr | Self::Spc | Self::Alibaba | Self::Tencent
+                if line.text.trim().is_empty() =>
+            {
                 Ok(Parsed::Nothing)
             }
             Self::Alibaba => alibaba::parse(line),
@@ -512,6 +517,9 @@ fn of_binary_trace(error: FileFormatError) -> FileFormatError {
         error.kind(),
         error.position().clone(),
         error.message(),
-        format!("{}; binary traces are read that blktrace and vscsi write, and no others", error.help()),
+        format!(
+            "{}; binary traces are read that blktrace and vscsi write, and no others",
+            error.help()
+        ),
     )
 }

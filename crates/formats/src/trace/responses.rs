@@ -41,7 +41,9 @@ impl Responses {
         let end = (raw.device, raw.offset_bytes.saturating_add(raw.length_bytes.max(1)));
         while let Some((place, _)) = self.under_way.range(first..end).next() {
             let place = *place;
-            let Some(UnderWay { at_ns, mut response }) = self.under_way.remove(&place) else { break };
+            let Some(UnderWay { at_ns, mut response }) = self.under_way.remove(&place) else {
+                break;
+            };
             if let Some(response_ns) = raw.at_ns.checked_sub(at_ns) {
                 response.response_ns = u64::try_from(response_ns).unwrap_or(u64::MAX);
                 self.ready.push_back(response);

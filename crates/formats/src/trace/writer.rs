@@ -198,8 +198,7 @@ impl<W: Write> TraceWriter<W> {
             Output::Blktrace(output) => {
                 let place = (sectors("offset", offset_bytes)?, length_of_32_bits(length_bytes)?);
                 let (sequence, action) = (self.records + 1, BlkparseAction::Issued);
-                let event =
-                    blktrace::event(sequence, arrival_ns, device, place, action, direction);
+                let event = blktrace::event(sequence, arrival_ns, device, place, action, direction);
                 output.write_all(&event)?;
             }
         }

@@ -398,7 +398,8 @@ fn traces() {
             TraceReader::new(bytes, options)?.find_map(Result::err).map_or(Ok(()), Err)
         }
     };
-    let formats = "msr, spc, blkparse, disksim, fio-iolog, columns, alibaba, tencent, vscsi, blktrace";
+    let formats =
+        "msr, spc, blkparse, disksim, fio-iolog, columns, alibaba, tencent, vscsi, blktrace";
     check(
         &[
             ("", "t: the trace is empty; give a trace with a line for each request"),
@@ -578,20 +579,56 @@ fn traces_of_other_shapes_are_refused_with_a_remedy() {
         (b"\xfd7zXZ\0rest".to_vec(), "t: this is xz data; decompress the file with `xz -d`"),
         (b"BZh91AY".to_vec(), "t: this is bzip2 data; decompress"),
         (b"PAR1".to_vec(), "t: this is a Parquet file; convert it to CSV"),
-        (b"3;R;0;4096;15\n".to_vec(), "t:1: `3;R;0;4096;15` begins no trace that is known; its fields are separated by semicolons"),
-        (b"3\tR\t0\t4096\t15\n".to_vec(), "t:1: `3\\tR\\t0\\t4096\\t15` begins no trace that is known; its fields are separated by tabs"),
-        (b"time,volume,size\n1,2,3\n".to_vec(), "t:1: `time,volume,size` begins no trace that is known; if this line has the names of columns"),
-        (b"3,R,0,4096,15\n5,0,8,1,3\n".to_vec(), "t:2:3: opcode: `0` is neither R nor W; write R or W"),
-        (b"3,R,0,4096,15\n3,R,0,4096\n".to_vec(), "t:2: timestamp is missing; a line of an Alibaba trace is"),
+        (
+            b"3;R;0;4096;15\n".to_vec(),
+            "t:1: `3;R;0;4096;15` begins no trace that is known; its fields are separated by semicolons",
+        ),
+        (
+            b"3\tR\t0\t4096\t15\n".to_vec(),
+            "t:1: `3\\tR\\t0\\t4096\\t15` begins no trace that is known; its fields are separated by tabs",
+        ),
+        (
+            b"time,volume,size\n1,2,3\n".to_vec(),
+            "t:1: `time,volume,size` begins no trace that is known; if this line has the names of columns",
+        ),
+        (
+            b"3,R,0,4096,15\n5,0,8,1,3\n".to_vec(),
+            "t:2:3: opcode: `0` is neither R nor W; write R or W",
+        ),
+        (
+            b"3,R,0,4096,15\n3,R,0,4096\n".to_vec(),
+            "t:2: timestamp is missing; a line of an Alibaba trace is",
+        ),
         (b"3,R,0,4096,15,7\n".to_vec(), "t:1: `3,R,0,4096,15,7` begins no trace that is known"),
         (b"5,0,8,1,3\n5,0,8,2,3\n".to_vec(), "t:2:7: IOType: `2` is neither 0 nor 1"),
-        (b"5,0,8,1,3\n5,0,8,1\n".to_vec(), "t:2: VolumeID is missing; a line of a Tencent trace is"),
-        (event[..40].to_vec(), "t:1: the file ends within the record at byte 0, after 40 of 48 bytes; the file is cut short"),
-        (with(&event, |event| event[46] = 9), "t:1: the file ends within what follows the event at byte 0; the file is cut short"),
-        (with(&event, |event| event[0] = 8), "t:1: the event at byte 0 is of version 8 of blktrace; version 7 is read"),
-        (with(&event, |event| event.extend([0; 48])), "t:2: the event at byte 48 begins with 0x00000000 and not 0x65617400"),
-        (with(&record, |record| record.extend([0; 32])), "t:3: the record at byte 64 has version 0x0000 and command 0x0000, where the first has version 1"),
-        (with(&record, |record| record.truncate(63)), "t:2: the file ends within the record at byte 32, after 31 of 32 bytes"),
+        (
+            b"5,0,8,1,3\n5,0,8,1\n".to_vec(),
+            "t:2: VolumeID is missing; a line of a Tencent trace is",
+        ),
+        (
+            event[..40].to_vec(),
+            "t:1: the file ends within the record at byte 0, after 40 of 48 bytes; the file is cut short",
+        ),
+        (
+            with(&event, |event| event[46] = 9),
+            "t:1: the file ends within what follows the event at byte 0; the file is cut short",
+        ),
+        (
+            with(&event, |event| event[0] = 8),
+            "t:1: the event at byte 0 is of version 8 of blktrace; version 7 is read",
+        ),
+        (
+            with(&event, |event| event.extend([0; 48])),
+            "t:2: the event at byte 48 begins with 0x00000000 and not 0x65617400",
+        ),
+        (
+            with(&record, |record| record.extend([0; 32])),
+            "t:3: the record at byte 64 has version 0x0000 and command 0x0000, where the first has version 1",
+        ),
+        (
+            with(&record, |record| record.truncate(63)),
+            "t:2: the file ends within the record at byte 32, after 31 of 32 bytes",
+        ),
     ];
     for (bytes, expected) in cases {
         let options = TraceOptions { name: Some("t".into()), ..TraceOptions::default() };

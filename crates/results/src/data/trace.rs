@@ -158,6 +158,28 @@ pub struct TraceResponses {
     pub writes_ms: ResponseTime,
 }
 
+/// Response times that a trace recorded, to stand beside those of its replay.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceRecorded {
+    /// Over the whole trace.
+    pub whole: TraceResponses,
+    /// By segment; none if it was replayed without its times. A response that took longer than eight segments counts
+    /// in `whole` only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<RecordedSegment>,
+}
+
+/// Response times that a trace recorded of operations that arrive in a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedSegment {
+    /// The segment, counted from 1.
+    pub segment: u32,
+    /// Operations that have one.
+    pub operations: u64,
+    /// Milliseconds.
+    pub response_ms: ResponseTime,
+}
+
 /// A volume of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceVolume {

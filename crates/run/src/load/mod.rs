@@ -103,12 +103,21 @@ impl Load {
         scenario: &Scenario,
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<Self, LoadError> {
-        let file = plain_file(path.as_ref(), "a trace, plain or gzip")?;
+        let file = plain_file(path.as_ref(), "a trace, plain, gzip or zstd")?;
         refuse_phases(scenario, &file)?;
-        let file_bytes = replaced(scenario).file_bytes;
-        let trace = trace::Trace::check(path.as_ref(), options, file_bytes, progress)?;
+        let trace = trace::Trace::check(path.as_ref(), options, scenario, progress)?;
         let kind = Kind::Trace(Box::new(trace));
         Ok(Self { file, name: None, ignored: Vec::new(), kind })
+    }
+
+    /// Returns the scenario to run this load in: of a trace of which several volumes are replayed, `scenario` with a LUN
+    /// and a workload for each of them in place of its own, on every array. `None` if it is `scenario` itself.
+    #[must_use]
+    pub fn with_volumes(&self, scenario: &Scenario) -> Option<Scenario> {
+        match &self.kind {
+            Kind::Trace(trace) => trace.with_volumes(scenario),
+            _ => None,
+        }
     }
 
     /// Returns the settings of the file that were ignored because they do not affect the simulation.
@@ -173,7 +182,12 @@ impl Load {
     /// Checks what can be checked before `scenario` runs.
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), LoadError> {
         refuse_phases(scenario, &self.file)?;
-        if scenario.workloads.len() > 1 {
+        let mut has_volumes = false;
+        if let Kind::Trace(trace) = &self.kind {
+            trace.check_volumes(scenario)?;
+            has_volumes = trace.has_volumes();
+        }
+        if scenario.workloads.len() > 1 && !has_volumes {
             return Err(LoadError::new(
                 format!("{}: the scenario has {} workloads", self.file, scenario.workloads.len()),
                 "a file replaces an only workload: give a scenario with one, [workload]",

@@ -112,8 +112,8 @@ impl DistinctBlocks {
 
 /// Mixes a block's place into 64 bits (the finalizer of SplitMix64, after Stafford).
 fn hash_of(volume: u32, block: u64) -> u64 {
-    let mut bits = (block ^ (u64::from(volume) << 32).rotate_left(17))
-        .wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut bits =
+        (block ^ (u64::from(volume) << 32).rotate_left(17)).wrapping_add(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     bits ^ (bits >> 31)

@@ -21,9 +21,10 @@ use strewn_results::{
 use crate::load::{LoadError, RECORDS_PER_LOOK, plain_file};
 use distinct::{DistinctBlocks, EXACT_BYTES, Touch};
 use rates::Rates;
-pub(crate) use responses::RecordedResponses;
+pub(crate) use responses::RecordedBySegment;
+use responses::RecordedResponses;
 pub use volumes::{TraceVolumes, TraceVolumesError};
-pub(crate) use volumes::{Volumes, size_of_devices, survey};
+pub(crate) use volumes::{Volumes, not_there, size_of_devices};
 
 /// The last operations of a volume after which one that follows on is sequential. Chosen: more streams than most hosts
 /// have, fewer than make random operations sequential.
@@ -112,7 +113,7 @@ pub fn trace_figures(
     if let Some(TraceVolumes::Numbers(numbers)) = &view.volumes
         && let Some(missing) = numbers.iter().find(|number| counts.volumes.of(**number).is_none())
     {
-        return Err(volumes::not_there(path, &file, view, *missing, progress));
+        return Err(not_there(path, &file, view, *missing, progress));
     }
     if counts.operations == 0 {
         return Err(no_operations(&file, view.action, reader.format(), skipped.all()));
@@ -208,7 +209,8 @@ impl Counts {
             }
         }
         let end = record.end_bytes();
-        let is_aligned = offset_bytes.is_multiple_of(block_bytes) && end.is_multiple_of(block_bytes);
+        let is_aligned =
+            offset_bytes.is_multiple_of(block_bytes) && end.is_multiple_of(block_bytes);
         self.aligned += u64::from(is_aligned);
         let (first, last) = (offset_bytes / block_bytes, (end - 1) / block_bytes);
         self.accesses += last - first + 1;

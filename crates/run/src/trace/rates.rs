@@ -175,7 +175,8 @@ mod tests {
         let intervals = even.over_time();
         assert!((256..=512).contains(&intervals.len()), "{}", intervals.len());
         let seconds = intervals[1].at_seconds;
-        let all: f64 = intervals[..intervals.len() - 1].iter().map(|of| of.read_iops * seconds).sum();
+        let all: f64 =
+            intervals[..intervals.len() - 1].iter().map(|of| of.read_iops * seconds).sum();
         assert!((11_900.0..=12_000.0).contains(&all), "{all}");
     }
 }

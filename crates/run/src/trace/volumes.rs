@@ -40,14 +40,18 @@ impl FromStr for TraceVolumes {
 
     /// Reads `3,17,42` or `hottest:8`.
     fn from_str(text: &str) -> Result<Self, TraceVolumesError> {
-        let wrong = |what: &str| Err(TraceVolumesError(format!("{what}; write 3,17,42 or hottest:8")));
+        let wrong =
+            |what: &str| Err(TraceVolumesError(format!("{what}; write 3,17,42 or hottest:8")));
         if let Some(count) = text.strip_prefix("hottest:") {
             return match count.parse() {
-                Ok(count) if (1..=MOST_CHOSEN).contains(&(count as usize)) => Ok(Self::Hottest(count)),
+                Ok(count) if (1..=MOST_CHOSEN).contains(&(count as usize)) => {
+                    Ok(Self::Hottest(count))
+                }
                 _ => wrong(&format!("`{count}` is no number of volumes from 1 to {MOST_CHOSEN}")),
             };
         }
-        let numbers: Result<Vec<u32>, _> = text.split(',').map(|number| number.trim().parse()).collect();
+        let numbers: Result<Vec<u32>, _> =
+            text.split(',').map(|number| number.trim().parse()).collect();
         let Ok(mut numbers) = numbers else {
             return wrong(&format!("`{text}` is no list of volumes"));
         };
@@ -148,7 +152,8 @@ impl Volumes {
     /// Returns the numbers of those with most operations, for an error.
     pub(crate) fn listed(&self) -> String {
         let hottest = self.hottest(LISTED);
-        let mut names: Vec<String> = hottest.iter().map(|volume| volume.volume.to_string()).collect();
+        let mut names: Vec<String> =
+            hottest.iter().map(|volume| volume.volume.to_string()).collect();
         if self.0.len() > LISTED {
             names.push(format!("and {} more", self.0.len() - LISTED));
         }
@@ -157,7 +162,7 @@ impl Volumes {
 }
 
 /// Reads a trace and counts the operations of each volume.
-pub(crate) fn survey(
+fn survey(
     path: &Path,
     view: &TraceView,
     progress: &mut dyn FnMut(u64, u64) -> bool,
@@ -198,7 +203,10 @@ pub(crate) fn size_of_devices(path: &Path) -> Result<FxHashMap<u32, u64>, LoadEr
     const HELP: &str = "a line is `device_id,bytes`, such as 3,42949672960";
     let shown = path.display();
     let cannot = |error: std::io::Error| {
-        LoadError::new(format!("cannot read {shown}: {error}"), "give the list of the volumes' sizes")
+        LoadError::new(
+            format!("cannot read {shown}: {error}"),
+            "give the list of the volumes' sizes",
+        )
     };
     let mut sizes = FxHashMap::default();
     for (number, line) in BufReader::new(File::open(path).map_err(cannot)?).lines().enumerate() {
@@ -211,7 +219,10 @@ pub(crate) fn size_of_devices(path: &Path) -> Result<FxHashMap<u32, u64>, LoadEr
             [first, _] if number == 0 && !first.starts_with(|c: char| c.is_ascii_digit()) => {}
             [volume, bytes] => {
                 let (Ok(volume), Ok(bytes)) = (volume.parse(), bytes.parse()) else {
-                    return Err(LoadError::new(format!("{place}: `{}` has no numbers", line.trim()), HELP));
+                    return Err(LoadError::new(
+                        format!("{place}: `{}` has no numbers", line.trim()),
+                        HELP,
+                    ));
                 };
                 if sizes.insert(volume, bytes).is_some() {
                     let message = format!("{place}: volume {volume} is there twice");

@@ -30,7 +30,7 @@ def requests(rng, count, volumes, unit):
         elif rng.random() < 0.5:
             sector = 8 * rng.randrange(1_000)
         else:
-            sector = 8 * rng.randrange(200_000) + rng.choice([0, 0, 0, 3])
+            sector = 8 * rng.randrange(20_000) + rng.choice([0, 0, 0, 3])
         sectors = rng.choice([1, 8, 8, 8, 16, 32, 128])
         ends[volume] = sector + sectors
         yield at // unit * unit, volume, sector, sectors, rng.random() < 0.6
