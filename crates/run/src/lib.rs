@@ -70,7 +70,6 @@ mod saved_run;
 mod scale_limits;
 mod sensitivity;
 mod sensitivity_file;
-mod trace;
 mod wall_clock;
 
 pub use array_run::ArrayRun;
@@ -80,7 +79,10 @@ pub use causes::with_causes;
 #[cfg(feature = "clock")]
 pub use cost::{measure_cost, wall_for};
 pub use export::{fio_output, iometer_results};
-pub use load::{Load, LoadError, LoadStream, TraceLoop, TraceOptions};
+pub use load::{
+    Load, LoadError, LoadStream, TraceLoop, TraceOptions, TraceView, TraceVolumes,
+    TraceVolumesError, trace_figures,
+};
 pub use lun_requests::{LunFigures, laid_out_lun_bytes, run_lun_requests};
 pub use memory::{NotEnoughMemory, available_bytes, needed_bytes, needed_bytes_of};
 pub use observer::Observer;
@@ -98,4 +100,3 @@ pub use saved_run::SavedRun;
 pub use sensitivity::sensitivity;
 pub use sensitivity_file::sensitivity_path;
 pub use strewn_scenario::build::BuildError;
-pub use trace::{TraceView, TraceVolumes, TraceVolumesError, trace_figures};

@@ -132,9 +132,9 @@ pub struct Worker {
     pub most_bytes: Option<u64>,
     /// The name of the workload that its operations belong to. Workers with the same name are measured together.
     pub workload: Option<Arc<str>>,
-    /// Where its accesses go in place of `lun` and `workload`, if they tell ([`Accesses::destination`]): one source then
-    /// serves several LUNs in the order of time, and nothing is kept of the others meanwhile. Such a worker cannot be
-    /// saved.
+    /// Where its accesses go in place of `lun` and `workload`, if they tell ([`Accesses::destination`]). One source
+    /// then serves several LUNs in the order of time, and keeps nothing of the others meanwhile. The state of such a
+    /// worker cannot be saved.
     pub destinations: Vec<Destination>,
 }
 

@@ -147,9 +147,9 @@ pub(crate) struct LoadArguments {
     pub(crate) fio_job: Option<String>,
     /// Replay a block trace to its end
     ///
-    /// It replaces the workload. The file is plain, gzip or zstd. Each operation is issued at its recorded time. Formats:
-    /// MSR Cambridge, SPC, blkparse text, DiskSim ASCII, fio iolog, CSV with named columns, Alibaba, Tencent, vscsi
-    /// (CloudPhysics), blktrace. `strewn trace` says what is in one.
+    /// It replaces the workload. The file is plain, gzip or zstd. Each operation is issued at its recorded time.
+    /// Formats: MSR Cambridge, SPC, blkparse text, DiskSim ASCII, fio iolog, CSV with named columns, Alibaba, Tencent,
+    /// vscsi (CloudPhysics), blktrace. `strewn trace` says what is in one.
     #[arg(long, value_name = "FILE", help_heading = LOADS)]
     pub(crate) trace: Option<PathBuf>,
     /// Format of the trace, if its first line does not show it

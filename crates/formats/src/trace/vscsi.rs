@@ -1,5 +1,5 @@
-//! Traces of VMware's vscsi layer, as CloudPhysics keeps them: records of 32 bytes (version 1) or 40 (version 2), little
-//! endian, without a header.
+//! Traces of VMware's vscsi layer, as CloudPhysics keeps them: records of 32 bytes (version 1) or 40 (version 2),
+//! little endian, without a header.
 
 use strewn_base::{Direction, SECTOR_BYTES};
 

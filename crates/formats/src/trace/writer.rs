@@ -19,10 +19,11 @@ const MSR_START_TICKS: u128 = 128_166_372_000_000_000;
 /// Writes records as a trace of any format.
 ///
 /// Times are rounded down to the format's unit: 100 ns in an MSR trace, 1 µs in an iolog, an Alibaba
-/// or a vscsi trace (which is of version 1), 1 ns in the others. Blocks and sectors are 512 bytes. blkparse's lines are issued requests (`D`) unless
-/// [`TraceWriter::blkparse`] says otherwise; so are blktrace's events, in little endian. A Tencent
-/// trace counts from 1970, and in whole seconds, so that nothing else can be written to it. An iolog is of version 3 and calls its files
-/// `device0`, `device1`, and so on.
+/// or a vscsi trace, 1 ns in the others. A Tencent trace has whole seconds; other times cannot be
+/// written to it. Blocks and sectors are 512 bytes. blkparse's lines are issued requests (`D`) unless
+/// [`TraceWriter::blkparse`] says otherwise. blktrace's events are issued requests in little endian.
+/// A vscsi trace is of version 1. An iolog is of version 3 and calls its files `device0`, `device1`,
+/// and so on.
 ///
 /// ```
 /// use strewn_formats::trace::{Direction, TraceFormat, TraceRecord, TraceWriter};

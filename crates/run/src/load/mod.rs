@@ -28,6 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod contents;
 mod error;
 mod fio;
 mod iometer;
@@ -42,9 +43,9 @@ use strewn_scenario::{MOST_OUTSTANDING, Scenario};
 use strewn_sim::{AnyHost, Outstanding, Workers};
 use strewn_workload::Pattern;
 
+pub use contents::{TraceView, TraceVolumes, TraceVolumesError, trace_figures};
 pub use error::LoadError;
 pub(crate) use region::seed_of_worker;
-pub(crate) use trace::RECORDS_PER_LOOK;
 pub use trace::{TraceLoop, TraceOptions};
 
 /// A workload from an Iometer or fio file or a trace: read, and checked as far as possible without a scenario.
@@ -110,8 +111,8 @@ impl Load {
         Ok(Self { file, name: None, ignored: Vec::new(), kind })
     }
 
-    /// Returns the scenario to run this load in: of a trace of which several volumes are replayed, `scenario` with a LUN
-    /// and a workload for each of them in place of its own, on every array. `None` if it is `scenario` itself.
+    /// Returns the scenario to run this load in, if it is not `scenario` itself: for several volumes of a trace,
+    /// `scenario` with a LUN and a workload for each of them in place of its own, on every array.
     #[must_use]
     pub fn with_volumes(&self, scenario: &Scenario) -> Option<Scenario> {
         match &self.kind {
@@ -188,10 +189,7 @@ impl Load {
             has_volumes = trace.has_volumes();
         }
         if scenario.workloads.len() > 1 && !has_volumes {
-            return Err(LoadError::new(
-                format!("{}: the scenario has {} workloads", self.file, scenario.workloads.len()),
-                "a file replaces an only workload: give a scenario with one, [workload]",
-            ));
+            return Err(several_workloads(&self.file, scenario));
         }
         for index in 0..scenario.arrays.len() {
             self.host(scenario, index, scenario.seed)?;
@@ -298,6 +296,14 @@ fn replaced(scenario: &Scenario) -> &strewn_scenario::Workload {
     &scenario.workloads[0]
 }
 
+/// Returns the error for a scenario with several workloads.
+fn several_workloads(file: &str, scenario: &Scenario) -> LoadError {
+    LoadError::new(
+        format!("{file}: the scenario has {} workloads", scenario.workloads.len()),
+        "a file replaces an only workload: give a scenario with one, [workload]",
+    )
+}
+
 /// Checks that a scenario is without phases, because no file says what each of them is to run.
 fn refuse_phases(scenario: &Scenario, file: &str) -> Result<(), LoadError> {
     if scenario.phases.is_empty() {
@@ -310,7 +316,7 @@ fn refuse_phases(scenario: &Scenario, file: &str) -> Result<(), LoadError> {
 }
 
 /// Checks that `path` is a regular file, which can be read more than once.
-pub(crate) fn plain_file(path: &Path, what: &str) -> Result<String, LoadError> {
+fn plain_file(path: &Path, what: &str) -> Result<String, LoadError> {
     let shown = path.display().to_string();
     let metadata = std::fs::metadata(path).map_err(|error| {
         LoadError::new(format!("cannot read {shown}: {error}"), format!("give the path of {what}"))

@@ -15,11 +15,10 @@ use strewn_scenario::{Bytes, MOST_OUTSTANDING, NamedWorkload, Scenario};
 use strewn_sim::{Accesses, AccessesError, Destination, Outstanding, TimedAccess, Worker};
 use strewn_workload::{Access, Direction};
 
+use super::contents::{
+    self, RECORDS_PER_LOOK, RecordedBySegment, TraceView, TraceVolumes, Volumes, size_of_devices,
+};
 use super::error::LoadError;
-use crate::trace::{self, RecordedBySegment, TraceView, TraceVolumes, Volumes, size_of_devices};
-
-/// Records between two calls of `progress`.
-pub(crate) const RECORDS_PER_LOOK: u64 = 1 << 16;
 
 /// Sectors of the largest access: 1 GiB.
 const MOST_SECTORS: u64 = 1 << 21;
@@ -49,8 +48,8 @@ pub struct TraceOptions {
     pub sizes: Option<PathBuf>,
     /// The moment at which operations of blktrace and blkparse arrive.
     pub action: BlkparseAction,
-    /// Whether operations of a Tencent trace, whose times are whole seconds, all arrive at the second; otherwise those of
-    /// a second are spread over it.
+    /// Whether operations of a Tencent trace, whose times are whole seconds, all arrive at the second; otherwise those
+    /// of a second are spread over it.
     pub at_whole_seconds: bool,
 }
 
@@ -289,6 +288,9 @@ impl Trace {
         let view = options.view();
         let numbers = match &options.volumes {
             None => Vec::new(),
+            Some(_) if scenario.workloads.len() > 1 => {
+                return Err(super::several_workloads(&shown, scenario));
+            }
             Some(volumes) => volumes.chosen(path, &view, progress)?,
         };
         if let (Some(list), None) = (&options.sizes, &options.volumes) {
@@ -357,7 +359,7 @@ impl Trace {
         }
         trace.skipped = accesses.reader.skipped();
         if let Some(missing) = numbers.iter().find(|number| volumes.of(**number).is_none()) {
-            return Err(trace::not_there(path, &shown, &view, *missing, progress));
+            return Err(contents::not_there(path, &shown, &view, *missing, progress));
         }
         if trace.records == 0 {
             if let Some(device) = options.device {
@@ -370,7 +372,7 @@ impl Trace {
                 ));
             }
             let skipped = trace.skipped.all();
-            return Err(trace::no_operations(&shown, options.action, trace.format, skipped));
+            return Err(contents::no_operations(&shown, options.action, trace.format, skipped));
         }
         if devices.len() > 1 {
             return Err(LoadError::new(
@@ -405,13 +407,17 @@ impl Trace {
         }
         let mut scenario = scenario.clone();
         let workload = super::replaced(&scenario).clone();
+        let like = workload.named.clone().unwrap_or_default();
         let named = |volume: &VolumeLun| NamedWorkload {
             name: volume.name(),
             lun: volume.name(),
             outstanding: 1,
             threads: 1,
-            ..NamedWorkload::default()
+            operations_per_second: None,
+            ..like.clone()
         };
+        // What is unknown of the scenario's own workload is not of these.
+        scenario.unknowns.retain(|unknown| !unknown.constant.starts_with("workload."));
         scenario.workloads = self
             .volumes
             .iter()

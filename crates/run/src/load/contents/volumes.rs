@@ -11,8 +11,8 @@ use strewn_formats::trace::{TraceReader, TraceRecord};
 use strewn_results::TraceVolume;
 use thiserror::Error;
 
-use super::{STREAMS, TraceView};
-use crate::load::{LoadError, RECORDS_PER_LOOK};
+use super::super::error::LoadError;
+use super::{RECORDS_PER_LOOK, STREAMS, TraceView};
 
 /// Volumes of a trace that are counted: a thousand times as many as any published trace has.
 const MOST_VOLUMES: usize = 1 << 22;

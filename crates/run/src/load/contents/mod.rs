@@ -18,17 +18,20 @@ use strewn_results::{
     TraceSkipped, rounded,
 };
 
-use crate::load::{LoadError, RECORDS_PER_LOOK, plain_file};
+use super::error::LoadError;
+use super::plain_file;
 use distinct::{DistinctBlocks, EXACT_BYTES, Touch};
 use rates::Rates;
-pub(crate) use responses::RecordedBySegment;
+pub(super) use responses::RecordedBySegment;
 use responses::RecordedResponses;
 pub use volumes::{TraceVolumes, TraceVolumesError};
-pub(crate) use volumes::{Volumes, not_there, size_of_devices};
+pub(super) use volumes::{Volumes, not_there, size_of_devices};
 
 /// The last operations of a volume after which one that follows on is sequential. Chosen: more streams than most hosts
 /// have, fewer than make random operations sequential.
-pub(crate) const STREAMS: usize = 16;
+pub(super) const STREAMS: usize = 16;
+/// Records between two calls of `progress`.
+pub(super) const RECORDS_PER_LOOK: u64 = 1 << 16;
 /// Sizes that are told apart.
 const MOST_SIZES: usize = 1 << 16;
 /// Volumes that are listed.
@@ -49,7 +52,7 @@ pub struct TraceView {
 
 impl TraceView {
     /// Returns the options of a reader that takes everything as it comes.
-    pub(crate) fn reader(&self, volumes: &[u32]) -> ReaderOptions {
+    pub(super) fn reader(&self, volumes: &[u32]) -> ReaderOptions {
         ReaderOptions {
             format: self.format,
             blkparse_action: self.action,
@@ -132,7 +135,7 @@ pub fn trace_figures(
 }
 
 /// Returns the error for a trace without reads and writes.
-pub(crate) fn no_operations(
+pub(super) fn no_operations(
     file: &str,
     action: BlkparseAction,
     format: TraceFormat,
