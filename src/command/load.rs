@@ -77,6 +77,10 @@ fn trace(path: &Path, arguments: &LoadArguments, scenario: &Scenario) -> Result<
         wrap: arguments.wrap,
         hold_back: arguments.hold_back,
         device: arguments.trace_device,
+        volumes: arguments.trace_volumes.clone(),
+        sizes: arguments.trace_sizes.clone(),
+        action: arguments.trace_moments.action(),
+        at_whole_seconds: arguments.trace_moments.at_whole_seconds,
     };
     let reading = ReadingTerminal::watch();
     let mut progress = |read, length| reading.progress(read, length);

@@ -31,6 +31,7 @@ mod sweep;
 mod sweep_files;
 mod sweep_point;
 mod sweep_work;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -73,6 +74,7 @@ pub(crate) fn main() -> ExitCode {
         #[cfg(target_os = "linux")]
         Action::File(arguments) => file::file(arguments),
         Action::Spindle(arguments) => spindle::spindle(arguments),
+        Action::Trace(arguments) => trace::trace(arguments),
         #[cfg(unix)]
         Action::Array(arguments) => array::array(arguments),
     })

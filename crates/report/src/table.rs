@@ -15,6 +15,7 @@ use crate::machine_table::{machine_heading, machine_table};
 use crate::overhead_table::overhead_table;
 use crate::phases_table::phases_table;
 use crate::published_tables::{fitted_table, summary_table};
+use crate::recorded_table::{RECORDED_HEADING, recorded_table};
 use crate::rows_table::{ROWS_HEADING, rows_table};
 use crate::segments_table::segments_table_of;
 use crate::volumes_table::volumes_table;
@@ -93,6 +94,7 @@ fn tables(results: &Results, chosen: &[&'static Column]) -> String {
         section(&format!("{}: by workload", array.name), &workloads_table(results, array));
         section(&format!("{}: by volume", array.name), &volumes_table(results, array));
     }
+    section(RECORDED_HEADING, &recorded_table(results));
     section("Phases", &phases_table(results));
     section(CONTROLLER_WORK_HEADING, &controller_work_lines(results));
     section(&machine_heading(results), &machine_table(results));

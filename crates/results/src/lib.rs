@@ -89,6 +89,10 @@ pub use data::sweep::{
     SweepChartSpec, SweepDifference, SweepFigure, SweepRow,
 };
 pub use data::toml_text::{TomlError, TomlText};
+pub use data::trace::{
+    RecordedSegment, TraceFigures, TraceFootprint, TraceInterval, TraceOrder, TraceRates,
+    TraceRecorded, TraceResponses, TraceSizeBin, TraceSizes, TraceSkipped, TraceVolume,
+};
 pub use data::trend::is_steady;
 pub use data::volume::VolumeFigures;
 pub use data::workload::{

@@ -79,7 +79,10 @@ pub use causes::with_causes;
 #[cfg(feature = "clock")]
 pub use cost::{measure_cost, wall_for};
 pub use export::{fio_output, iometer_results};
-pub use load::{Load, LoadError, LoadStream, TraceLoop, TraceOptions};
+pub use load::{
+    Load, LoadError, LoadStream, TraceLoop, TraceOptions, TraceView, TraceVolumes,
+    TraceVolumesError, trace_figures,
+};
 pub use lun_requests::{LunFigures, laid_out_lun_bytes, run_lun_requests};
 pub use memory::{NotEnoughMemory, available_bytes, needed_bytes, needed_bytes_of};
 pub use observer::Observer;

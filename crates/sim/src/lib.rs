@@ -113,8 +113,9 @@ pub use page_cache::{PageCacheMeasures, PageCacheSettings, WakeUps, WriteBehind,
 pub use processor::{CoresSegment, ProcessorCores};
 pub use remote_clients::{RemoteClients, RemoteClientsSettings, RemoteMeasures};
 pub use request_groups::{AnsweredGroup, OnAnswer, RequestGroup, RequestGroups};
+pub use response_histogram::ResponseHistogram;
 pub use segment::{GroupSegment, Laws, Response, Segment, SpindleGroup};
 pub use simulated::Simulated;
 pub use simulation::{Progress, Simulation, SimulationError};
 pub use watched::{Watch, Watched};
-pub use workers::{Accesses, Outstanding, ThinkTime, TimedAccess, Worker, Workers};
+pub use workers::{Accesses, Destination, Outstanding, ThinkTime, TimedAccess, Worker, Workers};

@@ -44,7 +44,7 @@ fn longest_in(bin: usize) -> u64 {
 impl ResponseHistogram {
     /// Counts a time.
     #[inline(always)]
-    pub(crate) fn record(&mut self, ns: u64) {
+    pub fn record(&mut self, ns: u64) {
         self.record_many(ns, 1);
     }
 
@@ -65,7 +65,8 @@ impl ResponseHistogram {
 
     /// Returns the time that the share `quantile` of all times does not exceed, rounded up to the end of its bin; 0 if
     /// there are none.
-    pub(crate) fn quantile(&self, quantile: f64) -> u64 {
+    #[must_use]
+    pub fn quantile(&self, quantile: f64) -> u64 {
         let all: u64 = self.counts.iter().sum();
         let wanted = ((quantile * all as f64).ceil() as u64).max(1);
         let mut counted = 0;

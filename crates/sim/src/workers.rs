@@ -26,6 +26,11 @@ pub trait Accesses: Send {
         Ok(drawn)
     }
 
+    /// Returns which of the worker's [`destinations`](Worker::destinations) the access drawn last is for.
+    fn destination(&self) -> usize {
+        0
+    }
+
     /// Saves the state, to be restored into others built alike. By default, accesses cannot be saved.
     ///
     /// # Errors
@@ -127,6 +132,19 @@ pub struct Worker {
     pub most_bytes: Option<u64>,
     /// The name of the workload that its operations belong to. Workers with the same name are measured together.
     pub workload: Option<Arc<str>>,
+    /// Where its accesses go in place of `lun` and `workload`, if they tell ([`Accesses::destination`]). One source
+    /// then serves several LUNs in the order of time, and keeps nothing of the others meanwhile. The state of such a
+    /// worker cannot be saved.
+    pub destinations: Vec<Destination>,
+}
+
+/// One of several LUNs that a worker's accesses go to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// The LUN.
+    pub lun: LunId,
+    /// The name of the workload that operations on it belong to.
+    pub workload: Arc<str>,
 }
 
 impl Worker {
@@ -147,6 +165,7 @@ impl Worker {
             most_accesses: None,
             most_bytes: None,
             workload: None,
+            destinations: Vec::new(),
         }
     }
 }
@@ -188,6 +207,8 @@ pub struct Workers {
     /// The depths of closed loops, segment after segment; the workers' own if there are none.
     depths: Vec<u32>,
     slots: Vec<Slot>,
+    /// The workload of each slot's operation, of workers with destinations.
+    slot_workloads: Vec<Option<usize>>,
     free: Vec<u32>,
     failure: Option<AccessesError>,
     issued_moved: Moved,
@@ -224,6 +245,8 @@ struct State {
     outstanding: u32,
     /// The place of its workload among the measures of workloads.
     workload: Option<usize>,
+    /// Those of its destinations.
+    destination_workloads: Vec<Option<usize>>,
     issued: u64,
     issued_bytes: u64,
     /// It issues nothing more.
@@ -313,6 +336,16 @@ impl State {
         Ok(due_ns.min(self.end_ns().max(now_ns)))
     }
 
+    /// Returns the LUN of the access drawn last, and its place among the worker's destinations if it has some.
+    #[inline]
+    fn drawn_for(&self) -> (LunId, Option<usize>) {
+        if self.worker.destinations.is_empty() {
+            return (self.worker.lun, None);
+        }
+        let destination = self.worker.accesses.destination();
+        (self.worker.destinations[destination].lun, Some(destination))
+    }
+
     /// Returns the access that is due; none if the worker's time is over.
     fn take(&mut self, now_ns: u64) -> Option<Access> {
         if now_ns >= self.end_ns() {
@@ -351,9 +384,13 @@ impl Workers {
     #[must_use]
     pub fn new(workers: Vec<Worker>) -> Self {
         let mut workloads: Vec<Arc<str>> = Vec::new();
-        for name in workers.iter().filter_map(|worker| worker.workload.as_ref()) {
-            if !workloads.contains(name) {
-                workloads.push(Arc::clone(name));
+        let names = |worker: &'_ Worker| -> Vec<Arc<str>> {
+            let of_destinations = worker.destinations.iter().map(|of| Arc::clone(&of.workload));
+            worker.workload.iter().cloned().chain(of_destinations).collect()
+        };
+        for name in workers.iter().flat_map(names) {
+            if !workloads.contains(&name) {
+                workloads.push(name);
             }
         }
         if !(2..=MOST_WORKLOADS).contains(&workloads.len()) {
@@ -362,6 +399,11 @@ impl Workers {
         let workload = |name: Option<&Arc<str>>| workloads.iter().position(|of| Some(of) == name);
         let state = |worker: Worker| State {
             workload: workload(worker.workload.as_ref()),
+            destination_workloads: worker
+                .destinations
+                .iter()
+                .map(|of| workload(Some(&of.workload)))
+                .collect(),
             most_outstanding: match worker.outstanding {
                 Outstanding::Closed(outstanding) => outstanding,
                 Outstanding::Open { most } => most,
@@ -498,6 +540,7 @@ impl Host for Workers {
         }
         let index = self.next;
         self.issued_last = index;
+        let (lun, destination) = self.workers[index].drawn_for();
         let taken = self.workers[index].take(now_ns);
         let operation = taken.map(|access| {
             self.count_outstanding(now_ns);
@@ -513,7 +556,13 @@ impl Host for Workers {
                 worker: index as u32,
                 writes: access.direction == Direction::Write,
             };
-            operation_of(OperationId(id), self.workers[index].worker.lun, access)
+            if let Some(destination) = destination {
+                let needed = self.slots.len();
+                self.slot_workloads.resize(needed, None);
+                self.slot_workloads[id as usize] =
+                    self.workers[index].destination_workloads[destination];
+            }
+            operation_of(OperationId(id), lun, access)
         });
         self.go_on(now_ns, index);
         Ok(operation)
@@ -530,7 +579,11 @@ impl Host for Workers {
                 measured.late_wait_ns += u128::from(response_ns);
             } else {
                 measured.answered_in(direction, response_ns, slot.sectors);
-                if let Some(workload) = state.workload {
+                let workload = match state.worker.destinations.is_empty() {
+                    true => state.workload,
+                    false => self.slot_workloads[id.0 as usize],
+                };
+                if let Some(workload) = workload {
                     let workload = &mut measured.by_workload[workload];
                     workload.answered_in(direction, response_ns, slot.sectors);
                 }
@@ -556,7 +609,7 @@ impl Host for Workers {
     /// some operations away.
     fn prefetch_hint(&self) -> Option<(LunId, Access)> {
         let state = &self.workers[self.issued_last];
-        Some((state.worker.lun, state.next.as_ref()?.access))
+        Some((state.drawn_for().0, state.next.as_ref()?.access))
     }
 
     #[inline]
@@ -613,7 +666,7 @@ strewn_base::saved_state! {
         parts: workers;
         values: due_ns, next, next_ns, issued_last, group, unfinished, slots, free, issued_moved, measured,
             outstanding, outstanding_ns, counted_ns;
-        built: depths, failure, workloads;
+        built: depths, failure, workloads, slot_workloads;
     }
 }
 
@@ -622,7 +675,7 @@ strewn_base::saved_state! {
         parts: worker;
         values: most_outstanding, next, pause_ns, pause_when_idle, not_before_ns, start_ns, schedules,
             outstanding, issued, issued_bytes, exhausted, counted_done;
-        built: workload;
+        built: workload, destination_workloads;
     }
 }
 

@@ -62,6 +62,14 @@ Exit codes:
        that does not rotate
   130  stopped by Ctrl-C, SIGTERM or SIGHUP: nothing was written";
 
+const TRACE_EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed: a file could not be written
+  2    bad input, nothing written: a file that is no trace, a line of it that is no operation, a
+       volume that it does not have, an output directory that is not empty
+  130  stopped by Ctrl-C, SIGTERM or SIGHUP: nothing was written";
+
 const ARRAY_EXIT_CODES: &str = "\
 Exit codes:
   0    done
@@ -106,7 +114,9 @@ Further examples:
   strewn run scenarios/making-sense-of-wafl-4.toml --quick --json | jq '.arrays[].segments[].iops'
   sed 's/^seed = 1$/seed = 2/' my.toml | strewn run -
   strewn run scenarios/making-sense-of-wafl-4.toml --access-spec iometer.icf:'4 KiB reads'
-  strewn run scenarios/making-sense-of-wafl-4.toml --trace disk0.csv.gz --wrap",
+  strewn run scenarios/making-sense-of-wafl-4.toml --trace disk0.csv.gz --wrap
+  strewn run scenarios/making-sense-of-wafl-4.toml --trace io_traces.csv.zst \
+    --trace-volumes hottest:8 --trace-sizes device_size.csv",
             EXIT_CODES,
         ],
     },
@@ -300,6 +310,24 @@ Further examples:
   strewn spindle --out mine.toml --from-datasheet \
     'rpm=10000 capacity=\"600 GB\" seek=\"3.7 ms\" outer=\"204 MB/s\" inner=\"125 MB/s\"'",
             SPINDLE_EXIT_CODES,
+        ],
+    },
+    Help {
+        command: "trace",
+        prints: "\
+Prints the format, volumes, rates, sizes, footprint, order and bursts of a trace, what was left out
+of it, and its own response times if it has some. With --out, also charts over time and by size.",
+        examples: [
+            "strewn trace io_traces.csv.zst",
+            "strewn trace web_0.csv.gz --out web_0 --png",
+            "strewn trace io_traces.csv.zst --volumes hottest:8 --json | jq .footprint",
+        ],
+        details: &[
+            "\
+Further examples:
+  strewn trace sda.blktrace.0 --trace-action queued
+  strewn run scenario.toml --trace io_traces.csv.zst --trace-volumes hottest:8   # replays them",
+            TRACE_EXIT_CODES,
         ],
     },
     Help {

@@ -9,6 +9,7 @@ mod results;
 mod run;
 mod spindle;
 mod sweep;
+mod trace;
 mod values;
 
 use std::ffi::OsString;
@@ -28,6 +29,7 @@ pub(crate) use results::{ClaimsArguments, CompareArguments, ReportArguments};
 pub(crate) use run::{LoadArguments, RunArguments, Shape};
 pub(crate) use spindle::SpindleArguments;
 pub(crate) use sweep::{StudyArguments, SweepArguments, SweepPointArguments, SweepWorkArguments};
+pub(crate) use trace::TraceArguments;
 pub(crate) use values::{MOST_SEGMENTS, seed, segments, whole_number};
 
 use values::{bench_seconds, jobs, template};
@@ -94,6 +96,8 @@ pub(crate) enum Action {
     File(FileArguments),
     /// Characterize a drive model, replay commands on it, or fit one to a real drive
     Spindle(SpindleArguments),
+    /// Say what is in a block trace, before it is replayed
+    Trace(TraceArguments),
     /// Create, serve, measure and maintain arrays on real files and block devices
     #[cfg(unix)]
     Array(ArrayArguments),

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueEnum};
-use strewn::formats::trace::{SpeedUp, TraceFormat};
+use strewn::TraceVolumes;
+use strewn::formats::trace::{BlkparseAction, SpeedUp, TraceFormat};
 use strewn::scenario::Until;
 
 use super::output::{FormatArguments, PictureArguments, TableArguments};
@@ -11,6 +12,9 @@ use super::values::{jobs, replicates, scale_down, seed, segments, setting, speed
 
 /// Heading of the flags that take a workload from a file.
 const LOADS: &str = "Workloads from Iometer, fio and traces";
+
+/// Heading of the flags that say when operations of a trace arrive.
+const MOMENTS: &str = "Times in traces";
 
 /// `strewn run`.
 #[derive(Debug, Args)]
@@ -62,7 +66,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "scenario", "save", "set", "seed", "segments", "until", "quick", "scale_down", "load",
         "trace_format", "speedup", "closed_loop_trace", "wrap", "hold_back", "trace_device",
-        "also", "record_iolog", "explain"
+        "trace_volumes", "trace_sizes", "trace_action", "at_whole_seconds", "also", "record_iolog", "explain"
     ])]
     pub(crate) resume: Option<PathBuf>,
     /// Print every setting of the scenario with its value, and run nothing
@@ -144,13 +148,14 @@ pub(crate) struct LoadArguments {
     pub(crate) fio_job: Option<String>,
     /// Replay a block trace to its end
     ///
-    /// It replaces the workload. The file is plain or gzip. Each operation is issued at its recorded time. Formats: MSR
-    /// Cambridge, SPC, blkparse text, DiskSim ASCII, fio iolog, CSV with named columns.
+    /// It replaces the workload. The file is plain, gzip or zstd. Each operation is issued at its recorded time.
+    /// Formats: MSR Cambridge, SPC, blkparse text, DiskSim ASCII, fio iolog, CSV with named columns, Alibaba, Tencent,
+    /// vscsi (CloudPhysics), blktrace. `strewn trace` says what is in one.
     #[arg(long, value_name = "FILE", help_heading = LOADS)]
     pub(crate) trace: Option<PathBuf>,
     /// Format of the trace, if its first line does not show it
     ///
-    /// One of msr, spc, blkparse, disksim, fio-iolog and columns.
+    /// One of msr, spc, blkparse, disksim, fio-iolog, columns, alibaba, tencent, vscsi and blktrace.
     #[arg(long, hide_short_help = true, value_name = "FORMAT", requires = "trace", help_heading = LOADS)]
     pub(crate) trace_format: Option<TraceFormat>,
     /// Replay the trace X times as fast as it was recorded
@@ -175,9 +180,56 @@ pub(crate) struct LoadArguments {
     pub(crate) hold_back: bool,
     /// Replay only the records of this device
     ///
-    /// A disk number, application storage unit or device number.
+    /// A disk number, application storage unit, volume or device number.
     #[arg(long, hide_short_help = true, value_name = "N", requires = "trace", help_heading = LOADS)]
     pub(crate) trace_device: Option<u32>,
+    /// Replay several volumes of the trace at once, each on a LUN of its own
+    ///
+    /// By number, as in 3,17,42, or those with most operations, as in hottest:8; at most 64. Their LUNs replace those
+    /// of every array.
+    #[arg(long, hide_short_help = true, value_name = "N,...|hottest:N", requires = "trace",
+          conflicts_with = "trace_device", help_heading = LOADS)]
+    pub(crate) trace_volumes: Option<TraceVolumes>,
+    /// Sizes of the volumes, such as Alibaba's device_size.csv
+    ///
+    /// A line is `device_id,bytes`. Without it, a LUN ends at the highest address that its volume touches.
+    #[arg(long, hide_short_help = true, value_name = "FILE", requires = "trace_volumes", help_heading = LOADS)]
+    pub(crate) trace_sizes: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) trace_moments: TraceMomentArguments,
+}
+
+/// When the operations of a trace arrive, where its format leaves a choice.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TraceMomentArguments {
+    /// The event of blktrace and blkparse at which an operation arrives [default: issued]
+    ///
+    /// queued, as the host made it; issued, as the device got it; or completed. Devices such as LVM's have no issued
+    /// events.
+    #[arg(long, hide_short_help = true, value_name = "EVENT", requires = "trace", help_heading = MOMENTS)]
+    trace_action: Option<TraceActionArgument>,
+    /// Have operations of a Tencent trace arrive at their whole second
+    ///
+    /// Without this flag those of a second are spread evenly over it, in their order.
+    #[arg(long, hide_short_help = true, requires = "trace", help_heading = MOMENTS)]
+    pub(crate) at_whole_seconds: bool,
+}
+
+impl TraceMomentArguments {
+    pub(crate) fn action(&self) -> BlkparseAction {
+        match self.trace_action {
+            Some(TraceActionArgument::Queued) => BlkparseAction::Queued,
+            None | Some(TraceActionArgument::Issued) => BlkparseAction::Issued,
+            Some(TraceActionArgument::Completed) => BlkparseAction::Completed,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum TraceActionArgument {
+    Queued,
+    Issued,
+    Completed,
 }
 
 impl LoadArguments {

@@ -163,6 +163,12 @@ pub(super) fn run(arguments: &ArrayRunArguments) -> Result<Ending, Failure> {
         seed: arguments.seed,
     };
     let mut scenario = live.scenario(&plan).map_err(failure)?;
+    if arguments.load.trace_volumes.is_some() {
+        return Err(Failure::bad_input(
+            "--trace-volumes cannot be used with strewn array run: an array has the LUNs that it was created with",
+            "choose one volume with --trace-device N, or replay several in a simulation: strewn run --trace",
+        ));
+    }
     let larger_file = arguments.larger_file();
     let load: Option<Load> =
         load::read(&arguments.load, &scenario).map_err(|not_read| match not_read {

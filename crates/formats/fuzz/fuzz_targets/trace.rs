@@ -1,4 +1,4 @@
-//! Any bytes as a trace of any format, plain or gzip, sped up, wrapped: arrivals never decrease,
+//! Any bytes as a trace of any format, plain, gzip or zstd, sped up, wrapped: arrivals never decrease,
 //! records lie on the LUN, and what is left out or read are lines of the file.
 //!
 //! The first byte chooses the format and the options.
@@ -11,15 +11,17 @@ use strewn_formats::trace::{
 
 fuzz_target!(|bytes: &[u8]| {
     let [choice, trace @ ..] = bytes else { return };
-    let format = TraceFormat::ALL.get(usize::from(choice & 7)).copied();
+    let format = TraceFormat::ALL.get(usize::from(choice & 15)).copied();
     let lun = Lun { bytes: 1 << 20, beyond: Beyond::Wrap };
     let options = TraceOptions {
         format,
         name: Some("fuzz".into()),
-        speed_up: if choice & 8 == 0 { SpeedUp::NONE } else { SpeedUp::new(0.3).expect("it is") },
-        out_of_order: if choice & 16 == 0 { OutOfOrder::Refuse } else { OutOfOrder::HoldBack },
-        lun: (choice & 32 != 0).then_some(lun),
-        device: (choice & 64 != 0).then_some(0),
+        speed_up: if choice & 16 == 0 { SpeedUp::NONE } else { SpeedUp::new(0.3).expect("it is") },
+        out_of_order: if choice & 32 == 0 { OutOfOrder::Refuse } else { OutOfOrder::HoldBack },
+        lun: (choice & 64 != 0).then_some(lun),
+        devices: if choice & 128 != 0 { vec![0] } else { Vec::new() },
+        at_whole_seconds: false,
+        responses: true,
         blkparse_action: BlkparseAction::Queued,
     };
     let Ok(mut reader) = TraceReader::new(trace, options) else { return };
@@ -28,12 +30,14 @@ fuzz_target!(|bytes: &[u8]| {
         let Ok(record) = record else { break };
         assert!(record.arrival_ns >= last_ns && record.length_bytes > 0);
         assert!(record.offset_bytes.checked_add(record.length_bytes).is_some());
-        assert!(choice & 32 == 0 || record.end_bytes() <= lun.bytes);
+        assert!(choice & 64 == 0 || record.end_bytes() <= lun.bytes);
         last_ns = record.arrival_ns;
     }
+    while let Some(response) = reader.next_response() {
+        assert!(response.arrival_ns <= last_ns);
+    }
     let skipped = reader.skipped();
-    let left_out = skipped.other_actions + skipped.no_data + skipped.other_devices;
-    assert!(reader.records() + left_out <= reader.line());
+    assert!(reader.records() + skipped.all() <= reader.line());
     assert!(reader.bytes_read() <= trace.len() as u64);
     assert!(reader.next().is_none());
 });

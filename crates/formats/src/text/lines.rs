@@ -1,10 +1,10 @@
 //! The lines of a file, one in memory at a time.
 
-use std::io::{self, BufRead, ErrorKind as IoErrorKind};
+use std::io::{self, BufRead};
 use std::sync::Arc;
 
 use super::error::{ErrorKind, FileFormatError, FilePosition};
-use super::source::Source;
+use super::source::{self, Source};
 
 /// The limits of a format. A file that exceeds them is damaged or of another format, and is refused before it takes
 /// memory.
@@ -47,16 +47,15 @@ impl<R: BufRead> Lines<R> {
         limits: Limits,
     ) -> Result<Self, FileFormatError> {
         let source = Source::new(reader).map_err(|error| {
-            FileFormatError::new(
-                ErrorKind::Io,
-                FilePosition::new(file.clone(), 0, 0),
-                format!("cannot read: {error}"),
-                READABLE,
-            )
-            .caused_by(error)
+            source::unreadable(error, None, FilePosition::new(file.clone(), 0, 0))
         })?;
+        Ok(Self::of_source(source, file, limits))
+    }
+
+    /// Reads the lines of a source, of which nothing was read yet.
+    pub(crate) fn of_source(source: Source<R>, file: Option<Arc<str>>, limits: Limits) -> Self {
         let bytes = Vec::new();
-        Ok(Self { source, file, limits, bytes, number: 0, total_bytes: 0, held: false })
+        Self { source, file, limits, bytes, number: 0, total_bytes: 0, held: false }
     }
 
     /// Returns the next line without its end, or none at the end of the file.
@@ -184,21 +183,9 @@ impl<R: BufRead> Lines<R> {
     }
 
     fn unreadable(&self, error: io::Error) -> FileFormatError {
-        let (message, help) = match error.kind() {
-            IoErrorKind::UnexpectedEof if self.source.is_gzip() => {
-                ("the gzip data ends too early".to_owned(), "the file is cut short: copy it again")
-            }
-            _ if self.source.is_gzip() => (
-                format!("cannot decompress: {error}"),
-                "the gzip data is damaged: copy or compress the file again",
-            ),
-            _ => (format!("cannot read: {error}"), READABLE),
-        };
-        FileFormatError::new(ErrorKind::Io, self.here(), message, help).caused_by(error)
+        source::unreadable(error, self.source.compression(), self.here())
     }
 }
-
-const READABLE: &str = "give a file that can be read";
 
 /// Counts the characters in the bytes of a text.
 fn characters(text: &[u8]) -> u64 {

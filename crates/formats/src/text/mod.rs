@@ -6,10 +6,11 @@ mod lines;
 mod nearest;
 mod number;
 mod source;
+mod zstd;
 
 pub use error::{ErrorKind, FileFormatError, FilePosition, WriteError};
 
 pub(crate) use lines::{Limits, Line, Lines};
 pub(crate) use nearest::{did_you_mean, nearest};
 pub(crate) use number::{Decimal, decimal, is_digits, quoted, unsigned, unsigned_up_to};
-pub(crate) use source::open;
+pub(crate) use source::{Source, open, unreadable};

@@ -42,7 +42,8 @@ pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, F
     let time = next("time")?;
     next("pid")?;
     let letter = next("action")?;
-    if !letter.chars().eq([action.letter()]) {
+    let completes = letter == "C" && action != BlkparseAction::Completed;
+    if !completes && !letter.chars().eq([action.letter()]) {
         return Ok(Parsed::OtherAction);
     }
     let help = "write seconds from the start, such as 0.026214000";
@@ -51,8 +52,13 @@ pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, F
     // Sync, Ahead, Meta, Barrier.
     let properties = next("RWBS")?;
     let has = |letter| properties.contains(letter);
-    let direction = match (has('D') || has('E') || has('N'), has('R'), has('W')) {
-        (true, ..) | (false, false, false) => return Ok(Parsed::NoData),
+    // What is completed without data was no record before.
+    let no_data = if completes { Parsed::OtherAction } else { Parsed::NoData };
+    let direction = match (has('D') || has('E'), has('R'), has('W')) {
+        _ if has('N') => return Ok(no_data),
+        (true, ..) if completes => return Ok(Parsed::OtherAction),
+        (true, ..) => return Ok(Parsed::Trim),
+        (false, false, false) => return Ok(no_data),
         (false, true, false) => Direction::Read,
         (false, false, true) => Direction::Write,
         (false, true, true) => {
@@ -60,10 +66,10 @@ pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, F
             return Err(line.error_of(properties, ErrorKind::Value, message, FIELDS));
         }
     };
-    let Some(sector) = fields.next() else { return Ok(Parsed::NoData) };
+    let Some(sector) = fields.next() else { return Ok(no_data) };
     // A flush has a command in brackets in place of a sector.
     if sector.starts_with(['[', '(']) {
-        return Ok(Parsed::NoData);
+        return Ok(no_data);
     }
     let mut next = |name: &str| {
         fields
@@ -73,7 +79,7 @@ pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, F
     let plus = next("+")?;
     // A passed-through command has its bytes in place of sectors.
     if plus.starts_with('(') {
-        return Ok(Parsed::NoData);
+        return Ok(no_data);
     }
     if plus != "+" {
         let message = format!("there is {} where a + is due", quoted(plus));
@@ -85,13 +91,15 @@ pub(super) fn parse(line: &Line<'_>, action: BlkparseAction) -> Result<Parsed, F
     let sector = unsigned_up_to(line, sector, "sector", most_sectors, help)?;
     let help = "write a number of sectors of 512 bytes, such as 8";
     let sectors = unsigned_up_to(line, sectors, "sectors", most_sectors, help)?;
-    Ok(Parsed::Record(RawRecord {
+    let record = RawRecord {
         at_ns: at_ns.into(),
         device: ((major << MINOR_BITS) | minor) as u32,
         offset_bytes: sector * SECTOR_BYTES,
         length_bytes: sectors * SECTOR_BYTES,
         direction,
-    }))
+        response_ns: None,
+    };
+    Ok(if completes { Parsed::Completion(record) } else { Parsed::Record(record) })
 }
 
 /// Returns whether the line begins the summary that blkparse prints after the trace, by processor

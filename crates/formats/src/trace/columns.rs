@@ -94,6 +94,7 @@ impl Columns {
             offset_bytes: lba * SECTOR_BYTES,
             length_bytes: sectors * SECTOR_BYTES,
             direction,
+            response_ns: None,
         }))
     }
 }

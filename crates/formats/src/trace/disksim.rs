@@ -52,6 +52,7 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FileFormatError> {
         offset_bytes: block * SECTOR_BYTES,
         length_bytes: blocks * SECTOR_BYTES,
         direction: if bits & READ_FLAG == 0 { Direction::Write } else { Direction::Read },
+        response_ns: None,
     }))
 }
 

@@ -18,12 +18,30 @@ pub enum TraceFormat {
     FioIolog,
     /// CSV with named columns.
     Columns,
+    /// Alibaba's CSV of virtual disks.
+    Alibaba,
+    /// Tencent's CSV of cloud block storage.
+    Tencent,
+    /// Binary records of VMware's vscsi layer, as CloudPhysics keeps them.
+    Vscsi,
+    /// blktrace's own binary files.
+    Blktrace,
 }
 
 impl TraceFormat {
     /// All formats.
-    pub const ALL: [Self; 6] =
-        [Self::Msr, Self::Spc, Self::Blkparse, Self::DiskSim, Self::FioIolog, Self::Columns];
+    pub const ALL: [Self; 10] = [
+        Self::Msr,
+        Self::Spc,
+        Self::Blkparse,
+        Self::DiskSim,
+        Self::FioIolog,
+        Self::Columns,
+        Self::Alibaba,
+        Self::Tencent,
+        Self::Vscsi,
+        Self::Blktrace,
+    ];
 
     /// Returns the name by which a user chooses it; [`FromStr`](std::str::FromStr) reads it.
     ///
@@ -43,6 +61,10 @@ impl TraceFormat {
             Self::DiskSim => "disksim",
             Self::FioIolog => "fio-iolog",
             Self::Columns => "columns",
+            Self::Alibaba => "alibaba",
+            Self::Tencent => "tencent",
+            Self::Vscsi => "vscsi",
+            Self::Blktrace => "blktrace",
         }
     }
 }

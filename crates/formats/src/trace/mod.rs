@@ -1,7 +1,7 @@
 //! Block traces: what a host requested from its disks, and when.
 //!
-//! A [`TraceReader`] returns one [`TraceRecord`] after another from any of six formats, plain or gzip. It keeps one
-//! line in memory, however long the trace is.
+//! A [`TraceReader`] returns one [`TraceRecord`] after another from any of ten formats, plain, gzip or zstd. It keeps
+//! one line in memory, however long the trace is.
 //!
 //! ```
 //! use strewn_formats::trace::{Direction, TraceFormat, TraceOptions, TraceReader};
@@ -31,12 +31,22 @@
 //! | [`DiskSim`](TraceFormat::DiskSim) | `time device block blocks flags`; flags in hexadecimal, bit 0 set for a read | milliseconds | blocks of 512 bytes |
 //! | [`FioIolog`](TraceFormat::FioIolog) | fio's iolog, version 2 or 3 | version 2 milliseconds, version 3 microseconds | bytes |
 //! | [`Columns`](TraceFormat::Columns) | CSV whose first line names `id`, `arrival_ms`, `lba`, `sectors`, `rw` among others | milliseconds | sectors of 512 bytes |
+//! | [`Alibaba`](TraceFormat::Alibaba) | `device_id,opcode,offset,length,timestamp` | microseconds | bytes |
+//! | [`Tencent`](TraceFormat::Tencent) | `Timestamp,Offset,Size,IOType,VolumeID` | whole seconds | sectors of 512 bytes |
+//! | [`Vscsi`](TraceFormat::Vscsi) | binary, version 1 or 2, little endian | microseconds | blocks of 512 bytes, length in bytes |
+//! | [`Blktrace`](TraceFormat::Blktrace) | binary, version 7, of either byte order | nanoseconds | sectors of 512 bytes, length in bytes |
 //!
 //! Sources: the README of the MSR Cambridge traces; the Storage Performance Council's trace file
 //! format, revision 1.0.1; the manual page of blkparse 1.2.0; DiskSim's `iotrace_ascii_get_ioreq_event`;
-//! for iologs see [`fio`](crate::fio).
+//! for iologs see [`fio`](crate::fio); the READMEs of the Alibaba block traces (2020) and of the Tencent
+//! traces in SNIA's IOTTA repository; libCacheSim's `vscsi.h` for the records, and VMware's
+//! `vmkapi_scsi_trace.h` for their microseconds; the kernel's `blktrace_api.h`.
 
+mod alibaba;
+mod binary;
 mod blkparse;
+mod blktrace;
+mod bytes;
 mod columns;
 mod detect;
 mod disksim;
@@ -46,13 +56,17 @@ mod msr;
 mod options;
 mod reader;
 mod record;
+mod responses;
 mod spc;
+mod spread;
+mod tencent;
+mod vscsi;
 mod writer;
 
 pub use format::{TraceFormat, UnknownTraceFormat};
 pub use lun::{Beyond, BeyondLun, Lun};
 pub use options::{BlkparseAction, OutOfOrder, SpeedUp, SpeedUpError, TraceOptions};
 pub use reader::{Skipped, TraceReader};
-pub use record::TraceRecord;
+pub use record::{TraceRecord, TraceResponse};
 pub use strewn_base::Direction;
 pub use writer::TraceWriter;

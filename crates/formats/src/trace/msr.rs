@@ -28,7 +28,8 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FileFormatError> {
     next("Hostname")?;
     let (disk, kind) = (next("DiskNumber")?, next("Type")?);
     let (offset, size) = (next("Offset")?, next("Size")?);
-    if fields.count() > 1 {
+    let response = fields.next();
+    if fields.next().is_some() {
         return Err(line.error(
             ErrorKind::Syntax,
             "there are more than 7 fields",
@@ -53,12 +54,19 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FileFormatError> {
     };
     let offset_bytes = unsigned(line, offset, "Offset", "write bytes, such as 4096")?;
     let length_bytes = unsigned(line, size, "Size", "write bytes, such as 4096")?;
+    let help = "write the response time in 100 ns, or leave the field out";
+    let response_ticks =
+        response.map(|response| unsigned(line, response, "ResponseTime", help)).transpose()?;
     Ok(Parsed::Record(RawRecord {
         at_ns: u128::from(ticks) * TICK_NS,
         device: device as u32,
         offset_bytes,
         length_bytes,
         direction,
+        // Nothing takes no time: tools that do not know it write 0.
+        response_ns: response_ticks
+            .filter(|ticks| *ticks > 0)
+            .map(|ticks| ticks.saturating_mul(TICK_NS as u64)),
     }))
 }
 

@@ -29,14 +29,19 @@ pub struct TraceOptions {
     pub name: Option<String>,
     /// Its format; recognised by the first line if absent.
     pub format: Option<TraceFormat>,
-    /// Which lines of blkparse's output are requests.
+    /// Which lines of blkparse's output, or events of blktrace, are requests.
     pub blkparse_action: BlkparseAction,
     /// How much faster requests arrive than recorded.
     pub speed_up: SpeedUp,
     /// The treatment of a record that is earlier than the one before it.
     pub out_of_order: OutOfOrder,
-    /// The only device whose records count; all devices if absent.
-    pub device: Option<u32>,
+    /// The only devices whose records count; all if there are none.
+    pub devices: Vec<u32>,
+    /// Whether records of a Tencent trace, whose times are whole seconds, all arrive at the second; otherwise those of
+    /// one second are spread evenly over it, in their order.
+    pub at_whole_seconds: bool,
+    /// Whether recorded response times are kept, for [`TraceReader::next_response`](super::TraceReader::next_response).
+    pub responses: bool,
     /// The LUN on which the trace is replayed; if absent, addresses are not checked.
     pub lun: Option<Lun>,
 }

@@ -8,18 +8,21 @@ use std::sync::Arc;
 use strewn_base::Direction;
 
 use crate::fio::{IologAction, IologParser};
-use crate::text::{self, ErrorKind, FileFormatError, Limits, Line, Lines};
+use crate::text::{self, ErrorKind, FileFormatError, FilePosition, Limits, Line, Lines, Source};
 
+use super::binary::{BinaryReader, Records};
 use super::columns::Columns;
 use super::format::TraceFormat;
 use super::options::{BlkparseAction, OutOfOrder, TraceOptions};
-use super::record::{Parsed, RawRecord, TraceRecord};
-use super::{blkparse, detect, disksim, msr, spc};
+use super::record::{Parsed, RawRecord, TraceRecord, TraceResponse};
+use super::responses::Responses;
+use super::spread::{MOST_IN_A_SECOND, Numbered, Spread};
+use super::{alibaba, blkparse, detect, disksim, msr, spc, tencent};
 
-/// Reads a trace record by record, keeping one line in memory.
+/// Reads a trace record by record, keeping one line in memory; of a Tencent trace, the records of a second.
 ///
-/// As an iterator it returns each record, or the error that ends the trace. gzip is recognised and
-/// read directly.
+/// As an iterator it returns each record, or the error that ends the trace. gzip and zstd are
+/// recognised and read directly. Where a line is counted, a record is counted of a binary trace.
 ///
 /// ```
 /// use strewn_formats::trace::{TraceOptions, TraceReader};
@@ -35,10 +38,14 @@ use super::{blkparse, detect, disksim, msr, spc};
 /// ```
 #[derive(Debug)]
 pub struct TraceReader<R: BufRead> {
-    lines: Lines<R>,
+    input: Input<R>,
+    file: Option<Arc<str>>,
     options: TraceOptions,
     format: TraceFormat,
-    parser: Parser,
+    spread: Option<Spread>,
+    responses: Responses,
+    /// The line of the last record returned.
+    line: u64,
     /// When the first record arrived, in the trace's own time.
     first_ns: Option<u128>,
     /// When the last record arrived, after the first.
@@ -55,10 +62,29 @@ pub struct Skipped {
     /// Lines of other moments in the life of a request than the chosen one; opens and closes of an
     /// iolog's files.
     pub other_actions: u64,
-    /// Flushes, discards and anything else that moves no data.
+    /// Discards: no array here is told of them.
+    pub trims: u64,
+    /// Requests of no bytes.
+    pub empty: u64,
+    /// Flushes and anything else that moves no data.
     pub no_data: u64,
     /// Lines of other devices than the chosen one.
     pub other_devices: u64,
+}
+
+impl Skipped {
+    /// Returns the number of all lines left out.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        let Self { other_actions, trims, empty, no_data, other_devices } = *self;
+        other_actions + trims + empty + no_data + other_devices
+    }
+}
+
+#[derive(Debug)]
+enum Input<R: BufRead> {
+    Text(Lines<R>, Parser),
+    Binary(BinaryReader<R>),
 }
 
 #[derive(Debug)]
@@ -69,6 +95,8 @@ enum Parser {
     DiskSim,
     Columns(Columns),
     FioIolog(IologParser),
+    Alibaba,
+    Tencent,
 }
 
 impl TraceReader<BufReader<File>> {
@@ -93,7 +121,7 @@ impl TraceReader<BufReader<File>> {
     ) -> Result<Self, FileFormatError> {
         let path = path.as_ref();
         let name = options.name.get_or_insert_with(|| path.display().to_string());
-        let file = text::open(path, name, "give the path of a trace, plain or gzip")?;
+        let file = text::open(path, name, "give the path of a trace, plain, gzip or zstd")?;
         Self::new(file, options)
     }
 }
@@ -105,48 +133,32 @@ impl<R: BufRead> TraceReader<R> {
     ///
     /// [`FileFormatError`] if nothing can be read, if the trace is empty, if its format is neither
     /// given nor recognised, or if its first line is not one that the format begins with.
-    pub fn new(reader: R, options: TraceOptions) -> Result<Self, FileFormatError> {
-        let name = options.name.as_deref().map(Arc::from);
-        let mut lines = Lines::new(reader, name, Limits::STREAM)?;
-        let empty = FileFormatError::new(
-            ErrorKind::Missing,
-            lines.whole(),
-            "the trace is empty",
-            "give a trace with a line for each request",
-        );
-        let line = loop {
-            match lines.next_line() {
-                // Empty lines at the top are skipped.
-                Ok(Some(line)) if line.text.trim().is_empty() => {}
-                Ok(Some(_)) => {
-                    lines.hold();
-                    break lines.next_line()?.ok_or(empty)?;
-                }
-                Ok(None) => return Err(empty),
-                Err(error) => return Err(of_binary_trace(error)),
+    pub fn new(reader: R, mut options: TraceOptions) -> Result<Self, FileFormatError> {
+        let file: Option<Arc<str>> = options.name.as_deref().map(Arc::from);
+        let whole = FilePosition::new(file.clone(), 0, 0);
+        let mut source =
+            Source::new(reader).map_err(|error| text::unreadable(error, None, whole.clone()))?;
+        options.devices.sort_unstable();
+        let head = source.peek(detect::HEAD_BYTES);
+        let (input, format) = match detect::binary(head, &options, &whole)? {
+            Some(records) => {
+                let format = match records {
+                    Records::Vscsi(_) => TraceFormat::Vscsi,
+                    Records::Blktrace(..) => TraceFormat::Blktrace,
+                };
+                (Input::Binary(BinaryReader::new(source, file.clone(), records)), format)
             }
+            None => text_input(Lines::of_source(source, file.clone(), Limits::STREAM), &options)?,
         };
-        let format = match options.format {
-            Some(format) => format,
-            None => detect::detect(&line)?,
-        };
-        let parser = match format {
-            TraceFormat::Msr => Parser::Msr,
-            TraceFormat::Spc => Parser::Spc,
-            TraceFormat::Blkparse => Parser::Blkparse(options.blkparse_action),
-            TraceFormat::DiskSim => Parser::DiskSim,
-            TraceFormat::Columns => Parser::Columns(Columns::from_header(&line)?),
-            TraceFormat::FioIolog => Parser::FioIolog(IologParser::from_header(&line)?),
-        };
-        // A header has been consumed. Any other first line is read as a record.
-        if !matches!(parser, Parser::Columns(_) | Parser::FioIolog(_)) {
-            lines.hold();
-        }
+        let is_spread = format == TraceFormat::Tencent && !options.at_whole_seconds;
         Ok(Self {
-            lines,
+            input,
+            file,
             options,
             format,
-            parser,
+            spread: is_spread.then(Spread::default),
+            responses: Responses::default(),
+            line: 0,
             first_ns: None,
             last_ns: 0,
             records: 0,
@@ -162,17 +174,47 @@ impl<R: BufRead> TraceReader<R> {
         self.format
     }
 
-    /// Returns the number of the last line read, counted from 1.
+    /// Returns the number of the last line read, counted from 1; of the last record returned, in a Tencent trace.
     #[must_use]
     pub fn line(&self) -> u64 {
-        self.lines.number()
+        match &self.input {
+            Input::Text(..) if self.spread.is_some() && !self.ended => self.line,
+            Input::Text(lines, _) => lines.number(),
+            Input::Binary(records) => records.number(),
+        }
     }
 
     /// Returns the bytes taken from the reader so far; compressed bytes if the trace is compressed,
     /// so that they compare with the size of the file.
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
-        self.lines.bytes_read()
+        match &self.input {
+            Input::Text(lines, _) => lines.bytes_read(),
+            Input::Binary(records) => records.bytes_read(),
+        }
+    }
+
+    /// Keeps recorded response times from now on, as if [`TraceOptions::responses`] had asked for them.
+    pub fn keep_responses(&mut self) {
+        self.options.responses = true;
+    }
+
+    /// Returns the next recorded response time, if the options ask for them: of records returned so far, and in the
+    /// order in which they are known. MSR traces have them in their lines, those of blktrace and blkparse as
+    /// completions, which come after their records. They take memory until they are taken.
+    ///
+    /// ```
+    /// use strewn_formats::trace::{TraceOptions, TraceReader};
+    ///
+    /// let text = "8,0 3 1 0.1 697 D W 223490 + 8 [a]\n8,0 3 2 0.104 697 C W 223490 + 8 [0]\n";
+    /// let options = TraceOptions { responses: true, ..TraceOptions::default() };
+    /// let mut reader = TraceReader::new(text.as_bytes(), options)?;
+    /// assert_eq!(reader.by_ref().count(), 1);
+    /// assert_eq!(reader.next_response().map(|response| response.response_ns), Some(4_000_000));
+    /// # Ok::<(), strewn_formats::FileFormatError>(())
+    /// ```
+    pub fn next_response(&mut self) -> Option<TraceResponse> {
+        self.responses.next()
     }
 
     /// Returns the number of records returned so far.
@@ -207,46 +249,146 @@ impl<R: BufRead> TraceReader<R> {
     /// ```
     #[must_use]
     pub fn id(&self) -> Option<&str> {
-        match &self.parser {
-            Parser::Columns(columns) => columns.id(),
+        match &self.input {
+            Input::Text(_, Parser::Columns(columns)) => columns.id(),
             _ => None,
         }
     }
 
     fn next_record(&mut self) -> Result<Option<TraceRecord>, FileFormatError> {
-        while let Some(line) = self.lines.next_line()? {
-            let raw = match self.parser.parse(&line)? {
-                Parsed::Record(raw) => raw,
-                Parsed::OtherAction => {
-                    self.skipped.other_actions += 1;
-                    continue;
-                }
-                Parsed::NoData => {
-                    self.skipped.no_data += 1;
-                    continue;
-                }
-                Parsed::Nothing => continue,
-                Parsed::End => return Ok(None),
-            };
-            if raw.length_bytes == 0 {
-                self.skipped.no_data += 1;
-                continue;
-            }
-            if self.options.device.is_some_and(|device| device != raw.device) {
-                self.skipped.other_devices += 1;
-                continue;
-            }
-            let first_ns = *self.first_ns.get_or_insert(raw.at_ns);
-            let on_time = arrival_ns(&line, &raw, first_ns, self.last_ns, &self.options)?;
-            let arrival_ns = on_time.unwrap_or(self.last_ns);
-            let record = on_lun(&line, &raw, arrival_ns, &self.options)?;
-            self.held_back += u64::from(on_time.is_none());
-            self.last_ns = arrival_ns;
-            self.records += 1;
-            return Ok(Some(record));
+        let numbered = match self.spread {
+            None => self.next_raw()?,
+            Some(_) => self.next_spread()?,
+        };
+        let Some((raw, number)) = numbered else { return Ok(None) };
+        self.line = number;
+        let first_ns = *self.first_ns.get_or_insert(raw.at_ns);
+        let line = Line::new("", number, &self.file);
+        let on_time = arrival_ns(&line, &raw, first_ns, self.last_ns, &self.options)?;
+        let arrival_ns = on_time.unwrap_or(self.last_ns);
+        let record = on_lun(&line, &raw, arrival_ns, &self.options)?;
+        self.held_back += u64::from(on_time.is_none());
+        self.last_ns = arrival_ns;
+        self.records += 1;
+        if self.options.responses && (raw.response_ns.is_some() || self.has_completions()) {
+            self.responses.arrives(&raw, arrival_ns);
         }
-        Ok(None)
+        Ok(Some(record))
     }
+
+    fn has_completions(&self) -> bool {
+        matches!(self.format, TraceFormat::Blkparse | TraceFormat::Blktrace)
+            && self.options.blkparse_action != BlkparseAction::Completed
+    }
+
+    /// Returns the next record that counts, and the number of its line.
+    fn next_raw(&mut self) -> Result<Option<Numbered>, FileFormatError> {
+        loop {
+            let (parsed, number) = match &mut self.input {
+                Input::Text(lines, parser) => {
+                    let Some(line) = lines.next_line()? else { return Ok(None) };
+                    (parser.parse(&line)?, line.number)
+                }
+                Input::Binary(records) => {
+                    let Some(parsed) = records.next()? else { return Ok(None) };
+                    (parsed, records.number())
+                }
+            };
+            match parsed {
+                Parsed::Record(raw) if raw.length_bytes == 0 => self.skipped.empty += 1,
+                Parsed::Record(raw) if !self.is_wanted(raw.device) => {
+                    self.skipped.other_devices += 1;
+                }
+                Parsed::Record(raw) => return Ok(Some((raw, number))),
+                Parsed::Completion(raw) => {
+                    self.skipped.other_actions += 1;
+                    if self.options.responses {
+                        self.responses.completes(&raw);
+                    }
+                }
+                Parsed::OtherAction => self.skipped.other_actions += 1,
+                Parsed::Trim => self.skipped.trims += 1,
+                Parsed::NoData => self.skipped.no_data += 1,
+                Parsed::Nothing => {}
+                Parsed::End => return Ok(None),
+            }
+        }
+    }
+
+    fn is_wanted(&self, device: u32) -> bool {
+        let devices = &self.options.devices;
+        devices.is_empty() || devices.binary_search(&device).is_ok()
+    }
+
+    /// Returns the next record with its time spread over its second.
+    fn next_spread(&mut self) -> Result<Option<Numbered>, FileFormatError> {
+        let mut spread = self.spread.take().unwrap_or_default();
+        let mut next = spread.pop();
+        if next.is_none() {
+            spread.begin();
+            while let Some(numbered) = self.next_raw()? {
+                if spread.push(numbered) {
+                    break;
+                }
+                if spread.len() > MOST_IN_A_SECOND {
+                    return Err(Line::new("", numbered.1, &self.file).error(
+                        ErrorKind::Limit,
+                        format!("more than {MOST_IN_A_SECOND} records have the same second"),
+                        "choose some of its volumes, or have all records arrive at the second",
+                    ));
+                }
+            }
+            spread.finish();
+            next = spread.pop();
+        }
+        self.spread = Some(spread);
+        Ok(next)
+    }
+}
+
+/// Returns the lines of a text trace and what parses them, and its format.
+fn text_input<R: BufRead>(
+    mut lines: Lines<R>,
+    options: &TraceOptions,
+) -> Result<(Input<R>, TraceFormat), FileFormatError> {
+    let whole = lines.whole();
+    let empty = || {
+        let help = "give a trace with a line for each request";
+        FileFormatError::new(ErrorKind::Missing, whole.clone(), "the trace is empty", help)
+    };
+    let line = loop {
+        match lines.next_line() {
+            // Empty lines at the top are skipped.
+            Ok(Some(line)) if line.text.trim().is_empty() => {}
+            Ok(Some(_)) => {
+                lines.hold();
+                break lines.next_line()?.ok_or_else(empty)?;
+            }
+            Ok(None) => return Err(empty()),
+            Err(error) => return Err(of_binary_trace(error)),
+        }
+    };
+    let format = match options.format {
+        Some(format) => format,
+        None => detect::detect(&line)?,
+    };
+    let parser = match format {
+        TraceFormat::Msr => Parser::Msr,
+        TraceFormat::Spc => Parser::Spc,
+        TraceFormat::Blkparse => Parser::Blkparse(options.blkparse_action),
+        TraceFormat::DiskSim => Parser::DiskSim,
+        TraceFormat::Columns => Parser::Columns(Columns::from_header(&line)?),
+        TraceFormat::FioIolog => Parser::FioIolog(IologParser::from_header(&line)?),
+        TraceFormat::Alibaba => Parser::Alibaba,
+        TraceFormat::Tencent => Parser::Tencent,
+        // These were refused, or read as binary.
+        TraceFormat::Vscsi | TraceFormat::Blktrace => return Err(empty()),
+    };
+    // A header has been consumed. Any other first line is read as a record.
+    if !matches!(parser, Parser::Columns(_) | Parser::FioIolog(_)) {
+        lines.hold();
+    }
+    Ok((Input::Text(lines, parser), format))
 }
 
 impl<R: BufRead> Iterator for TraceReader<R> {
@@ -267,7 +409,13 @@ impl<R: BufRead> std::iter::FusedIterator for TraceReader<R> {}
 impl Parser {
     fn parse(&mut self, line: &Line<'_>) -> Result<Parsed, FileFormatError> {
         match self {
-            Self::Msr | Self::Spc if line.text.trim().is_empty() => Ok(Parsed::Nothing),
+            Self::Msr | Self::Spc | Self::Alibaba | Self::Tencent
+                if line.text.trim().is_empty() =>
+            {
+                Ok(Parsed::Nothing)
+            }
+            Self::Alibaba => alibaba::parse(line),
+            Self::Tencent => tencent::parse(line),
             Self::Msr => msr::parse(line),
             Self::Spc => spc::parse(line),
             Self::Blkparse(action) => blkparse::parse(line, *action),
@@ -287,14 +435,21 @@ fn of_iolog(parser: &mut IologParser, line: &Line<'_>) -> Result<Parsed, FileFor
         IologAction::Write { offset_bytes, length_bytes } => {
             (Direction::Write, offset_bytes, length_bytes)
         }
-        IologAction::Trim { .. } | IologAction::Sync | IologAction::DataSync => {
-            return Ok(Parsed::NoData);
-        }
+        IologAction::Trim { .. } => return Ok(Parsed::Trim),
+        IologAction::Sync | IologAction::DataSync => return Ok(Parsed::NoData),
         _ => return Ok(Parsed::OtherAction),
     };
     let at_ns = u128::from(entry.at_us) * 1000;
     let device = entry.file;
-    Ok(Parsed::Record(RawRecord { at_ns, device, offset_bytes, length_bytes, direction }))
+    let response_ns = None;
+    Ok(Parsed::Record(RawRecord {
+        at_ns,
+        device,
+        offset_bytes,
+        length_bytes,
+        direction,
+        response_ns,
+    }))
 }
 
 /// Computes when a record arrives, relative to the first one and at the speed chosen. Returns none
@@ -353,8 +508,7 @@ fn on_lun(
     })
 }
 
-/// Recognises blktrace's own files, which are binary and whose first bytes are not text, and says
-/// so.
+/// Says of a file that is neither text nor a binary trace that is known what it may be.
 fn of_binary_trace(error: FileFormatError) -> FileFormatError {
     if error.kind() != ErrorKind::Encoding || error.message().starts_with("the file is in") {
         return error;
@@ -363,6 +517,9 @@ fn of_binary_trace(error: FileFormatError) -> FileFormatError {
         error.kind(),
         error.position().clone(),
         error.message(),
-        format!("{}; a binary trace of blktrace is turned into text by blkparse", error.help()),
+        format!(
+            "{}; binary traces are read that blktrace and vscsi write, and no others",
+            error.help()
+        ),
     )
 }

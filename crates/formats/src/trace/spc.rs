@@ -46,6 +46,7 @@ pub(super) fn parse(line: &Line<'_>) -> Result<Parsed, FileFormatError> {
         offset_bytes: lba * SECTOR_BYTES,
         length_bytes,
         direction,
+        response_ns: None,
     }))
 }
 

@@ -8,6 +8,7 @@ use crate::fio::{IologAction, IologVersion, IologWriter};
 use crate::text::WriteError;
 
 use super::blkparse::major_and_minor;
+use super::blktrace;
 use super::format::TraceFormat;
 use super::options::BlkparseAction;
 use super::record::TraceRecord;
@@ -17,10 +18,12 @@ const MSR_START_TICKS: u128 = 128_166_372_000_000_000;
 
 /// Writes records as a trace of any format.
 ///
-/// Times are rounded down to the format's unit: 100 ns in an MSR trace, 1 µs in an iolog, 1 ns in
-/// the others. Blocks and sectors are 512 bytes. blkparse's lines are issued requests (`D`) unless
-/// [`TraceWriter::blkparse`] says otherwise. An iolog is of version 3 and calls its files
-/// `device0`, `device1`, and so on.
+/// Times are rounded down to the format's unit: 100 ns in an MSR trace, 1 µs in an iolog, an Alibaba
+/// or a vscsi trace, 1 ns in the others. A Tencent trace has whole seconds; other times cannot be
+/// written to it. Blocks and sectors are 512 bytes. blkparse's lines are issued requests (`D`) unless
+/// [`TraceWriter::blkparse`] says otherwise. blktrace's events are issued requests in little endian.
+/// A vscsi trace is of version 1. An iolog is of version 3 and calls its files `device0`, `device1`,
+/// and so on.
 ///
 /// ```
 /// use strewn_formats::trace::{Direction, TraceFormat, TraceRecord, TraceWriter};
@@ -50,6 +53,10 @@ enum Output<W: Write> {
     DiskSim(W),
     Columns(W),
     FioIolog(IologWriter<W>),
+    Alibaba(W),
+    Tencent(W),
+    Vscsi(W),
+    Blktrace(W),
 }
 
 impl<W: Write> TraceWriter<W> {
@@ -69,6 +76,10 @@ impl<W: Write> TraceWriter<W> {
                 Output::Columns(output)
             }
             TraceFormat::FioIolog => Output::FioIolog(IologWriter::new(output, IologVersion::V3)?),
+            TraceFormat::Alibaba => Output::Alibaba(output),
+            TraceFormat::Tencent => Output::Tencent(output),
+            TraceFormat::Vscsi => Output::Vscsi(output),
+            TraceFormat::Blktrace => Output::Blktrace(output),
         };
         Ok(Self { output, records: 0 })
     }
@@ -155,6 +166,42 @@ impl<W: Write> TraceWriter<W> {
                 };
                 writer.write(arrival_ns / 1000, &file, action)?;
             }
+            Output::Alibaba(output) => {
+                let (opcode, at_us) = (if reads { 'R' } else { 'W' }, arrival_ns / 1000);
+                writeln!(output, "{device},{opcode},{offset_bytes},{length_bytes},{at_us}")?;
+            }
+            Output::Tencent(output) => {
+                let (sector, count) =
+                    (sectors("offset", offset_bytes)?, sectors("length", length_bytes)?);
+                if nanoseconds > 0 {
+                    return Err(WriteError::not_representable(
+                        format!("the time {arrival_ns} ns"),
+                        "the format counts in whole seconds; alibaba counts in microseconds",
+                    ));
+                }
+                let kind = u8::from(!reads);
+                writeln!(output, "{seconds},{sector},{count},{kind},{device}")?;
+            }
+            Output::Vscsi(output) => {
+                let sector = sectors("offset", offset_bytes)?;
+                let length = length_of_32_bits(length_bytes)?;
+                let command: u16 = if reads { 0x28 } else { 0x2a };
+                let mut record = [0; 32];
+                record[0..4].copy_from_slice(&(self.records as u32).to_le_bytes());
+                record[4..8].copy_from_slice(&length.to_le_bytes());
+                record[8..12].copy_from_slice(&1_u32.to_le_bytes());
+                record[12..14].copy_from_slice(&command.to_le_bytes());
+                record[14..16].copy_from_slice(&0x100_u16.to_le_bytes());
+                record[16..24].copy_from_slice(&sector.to_le_bytes());
+                record[24..32].copy_from_slice(&(arrival_ns / 1000).to_le_bytes());
+                output.write_all(&record)?;
+            }
+            Output::Blktrace(output) => {
+                let place = (sectors("offset", offset_bytes)?, length_of_32_bits(length_bytes)?);
+                let (sequence, action) = (self.records + 1, BlkparseAction::Issued);
+                let event = blktrace::event(sequence, arrival_ns, device, place, action, direction);
+                output.write_all(&event)?;
+            }
         }
         self.records += 1;
         Ok(())
@@ -171,7 +218,11 @@ impl<W: Write> TraceWriter<W> {
             | Output::Spc(output)
             | Output::Blkparse(output, _)
             | Output::DiskSim(output)
-            | Output::Columns(output) => output,
+            | Output::Columns(output)
+            | Output::Alibaba(output)
+            | Output::Tencent(output)
+            | Output::Vscsi(output)
+            | Output::Blktrace(output) => output,
             Output::FioIolog(writer) => return writer.finish(),
         };
         output.flush()?;
@@ -188,4 +239,13 @@ fn sectors(name: &str, bytes: u64) -> Result<u64, WriteError> {
             "the format counts in sectors of 512 bytes; fio-iolog and msr count in bytes",
         ))
     }
+}
+
+fn length_of_32_bits(bytes: u64) -> Result<u32, WriteError> {
+    u32::try_from(bytes).map_err(|_| {
+        WriteError::not_representable(
+            format!("a length of {bytes} bytes"),
+            "the format has 32 bits for it; alibaba and msr have 64",
+        )
+    })
 }

@@ -398,7 +398,8 @@ fn traces() {
             TraceReader::new(bytes, options)?.find_map(Result::err).map_or(Ok(()), Err)
         }
     };
-    let formats = "msr, spc, blkparse, disksim, fio-iolog, columns";
+    let formats =
+        "msr, spc, blkparse, disksim, fio-iolog, columns, alibaba, tencent, vscsi, blktrace";
     check(
         &[
             ("", "t: the trace is empty; give a trace with a line for each request"),
@@ -409,11 +410,11 @@ fn traces() {
                     "t:1: `hello` begins no trace that is known; say which format it is, one of {formats}"
                 ),
             ),
-            // Tencent's format, in which nothing tells sectors from bytes.
+            // Nearly Tencent's format.
             (
-                "1538323200,12910952,128,0,1063\n",
+                "1538323200,12910952,128,7,1063\n",
                 &format!(
-                    "t:1: `1538323200,12910952,128,0,1063` begins no trace that is known; say which format it is, one of {formats}"
+                    "t:1: `1538323200,12910952,128,7,1063` begins no trace that is known; say which format it is, one of {formats}"
                 ),
             ),
         ],
@@ -544,10 +545,9 @@ fn files_that_are_no_text() {
         "a.fio:1:5: byte 0xe9 is not UTF-8; save the file as UTF-8, or convert it with `iconv -f \
          WINDOWS-1252 -t UTF-8`"
     );
-    // The start of a file of blktrace.
-    let binary = [0x07, 0x74, 0x61, 0x65, 1, 0, 0, 0];
+    let binary = [0x7f, b'E', b'L', b'F', 0xff, 0, 0, 0];
     let error = TraceReader::new(&binary[..], TraceOptions::default()).unwrap_err();
-    assert!(error.help().ends_with("a binary trace of blktrace is turned into text by blkparse"));
+    assert!(error.help().ends_with("that blktrace and vscsi write, and no others"));
 }
 
 #[test]
@@ -557,4 +557,88 @@ fn every_option_that_fio_would_not_accept_is_found() {
     let found = std::iter::once(&error).chain(error.others());
     let lines: Vec<Option<u64>> = found.map(|error| error.position().line()).collect();
     assert_eq!(lines, [Some(2), Some(4), Some(7)]);
+}
+
+/// What a tired person may give in place of a trace.
+#[test]
+fn traces_of_other_shapes_are_refused_with_a_remedy() {
+    let mut tar = vec![0; 1024];
+    tar[257..262].copy_from_slice(b"ustar");
+    let mut event = vec![0; 48];
+    event[..4].copy_from_slice(&0x6561_7407_u32.to_le_bytes());
+    let with = |bytes: &[u8], change: fn(&mut Vec<u8>)| {
+        let mut bytes = bytes.to_vec();
+        change(&mut bytes);
+        bytes
+    };
+    let mut record = vec![0; 64];
+    (record[15], record[47]) = (1, 1);
+    let cases: Vec<(Vec<u8>, &str)> = vec![
+        (tar, "t: this is a tar archive; extract it with `tar -xf`"),
+        (b"PK\x03\x04rest".to_vec(), "t: this is a zip archive; extract it with `unzip`"),
+        (b"\xfd7zXZ\0rest".to_vec(), "t: this is xz data; decompress the file with `xz -d`"),
+        (b"BZh91AY".to_vec(), "t: this is bzip2 data; decompress"),
+        (b"PAR1".to_vec(), "t: this is a Parquet file; convert it to CSV"),
+        (
+            b"3;R;0;4096;15\n".to_vec(),
+            "t:1: `3;R;0;4096;15` begins no trace that is known; its fields are separated by semicolons",
+        ),
+        (
+            b"3\tR\t0\t4096\t15\n".to_vec(),
+            "t:1: `3\\tR\\t0\\t4096\\t15` begins no trace that is known; its fields are separated by tabs",
+        ),
+        (
+            b"time,volume,size\n1,2,3\n".to_vec(),
+            "t:1: `time,volume,size` begins no trace that is known; if this line has the names of columns",
+        ),
+        (
+            b"3,R,0,4096,15\n5,0,8,1,3\n".to_vec(),
+            "t:2:3: opcode: `0` is neither R nor W; write R or W",
+        ),
+        (
+            b"3,R,0,4096,15\n3,R,0,4096\n".to_vec(),
+            "t:2: timestamp is missing; a line of an Alibaba trace is",
+        ),
+        (b"3,R,0,4096,15,7\n".to_vec(), "t:1: `3,R,0,4096,15,7` begins no trace that is known"),
+        (b"5,0,8,1,3\n5,0,8,2,3\n".to_vec(), "t:2:7: IOType: `2` is neither 0 nor 1"),
+        (
+            b"5,0,8,1,3\n5,0,8,1\n".to_vec(),
+            "t:2: VolumeID is missing; a line of a Tencent trace is",
+        ),
+        (
+            event[..40].to_vec(),
+            "t:1: the file ends within the record at byte 0, after 40 of 48 bytes; the file is cut short",
+        ),
+        (
+            with(&event, |event| event[46] = 9),
+            "t:1: the file ends within what follows the event at byte 0; the file is cut short",
+        ),
+        (
+            with(&event, |event| event[0] = 8),
+            "t:1: the event at byte 0 is of version 8 of blktrace; version 7 is read",
+        ),
+        (
+            with(&event, |event| event.extend([0; 48])),
+            "t:2: the event at byte 48 begins with 0x00000000 and not 0x65617400",
+        ),
+        (
+            with(&record, |record| record.extend([0; 32])),
+            "t:3: the record at byte 64 has version 0x0000 and command 0x0000, where the first has version 1",
+        ),
+        (
+            with(&record, |record| record.truncate(63)),
+            "t:2: the file ends within the record at byte 32, after 31 of 32 bytes",
+        ),
+    ];
+    for (bytes, expected) in cases {
+        let options = TraceOptions { name: Some("t".into()), ..TraceOptions::default() };
+        let error = match TraceReader::new(bytes.as_slice(), options) {
+            Ok(mut reader) => reader.find_map(Result::err).unwrap(),
+            Err(error) => error,
+        };
+        assert!(error.to_string().starts_with(expected), "{error}\nand not\n{expected}");
+    }
+    let options = TraceOptions { format: Some(TraceFormat::Blktrace), ..TraceOptions::default() };
+    let error = TraceReader::new(&b"3,R,0,4096,15\n"[..], options).unwrap_err();
+    assert_eq!(error.message(), "the file does not begin as a trace of blktrace");
 }

@@ -8,6 +8,7 @@ mod iologs;
 mod iometer_configurations;
 mod iometer_results;
 mod mutations;
+mod samples;
 mod streaming;
 mod traces;
 mod wiring;

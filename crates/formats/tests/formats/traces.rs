@@ -57,7 +57,7 @@ fn every_format_is_recognised_and_read() {
                 record(26_214_000, 1, 55_590 * 512, 3072, Writes),
                 record(26_682_000, 0, 303_574 * 512, 3584, Read),
             ],
-            Skipped { no_data: 1, ..Skipped::default() },
+            Skipped { empty: 1, ..Skipped::default() },
         ),
         (
             TraceFormat::DiskSim,
@@ -77,7 +77,7 @@ fn every_format_is_recognised_and_read() {
                 record(998_500, SDA, 4096, 8192, Read),
                 record(2_997_500, (259 << 20) | 1, 51_200, 4096, Read),
             ],
-            Skipped { other_actions: 6, no_data: 3, ..Skipped::default() },
+            Skipped { other_actions: 6, trims: 1, no_data: 2, ..Skipped::default() },
         ),
         (
             TraceFormat::Columns,
@@ -89,13 +89,13 @@ fn every_format_is_recognised_and_read() {
             TraceFormat::FioIolog,
             IOLOG_2,
             vec![record(0, 0, 4096, 8192, Read), record(5_000_000, 1, 0, 512, Writes)],
-            Skipped { other_actions: 5, no_data: 3, ..Skipped::default() },
+            Skipped { other_actions: 5, trims: 1, no_data: 2, ..Skipped::default() },
         ),
         (
             TraceFormat::FioIolog,
             IOLOG_3,
             vec![record(0, 0, 0, 8192, Writes), record(11_000, 0, 2_023_424, 8192, Read)],
-            Skipped { other_actions: 3, no_data: 2, ..Skipped::default() },
+            Skipped { other_actions: 3, trims: 1, no_data: 1, ..Skipped::default() },
         ),
     ];
     for (format, trace, expected, skipped) in cases {
@@ -155,7 +155,7 @@ fn gzip_of_several_members_is_read_directly() {
 
 #[test]
 fn one_device_may_be_asked_for() {
-    let options = TraceOptions { device: Some(0), ..TraceOptions::default() };
+    let options = TraceOptions { devices: vec![0], ..TraceOptions::default() };
     let (records, reader) = read(MSR, options);
     assert_eq!(records.len(), 2);
     assert_eq!(reader.skipped().other_devices, 1);
@@ -255,7 +255,8 @@ proptest! {
 
     #[test]
     fn what_is_written_reads_back(records in records(), recognise in any::<bool>()) {
-        for format in TraceFormat::ALL {
+        // Tencent's times are whole seconds; they have a test of their own.
+        for format in TraceFormat::ALL.into_iter().filter(|format| *format != TraceFormat::Tencent) {
             let mut writer = TraceWriter::new(Vec::new(), format).unwrap();
             for record in &records {
                 writer.write(record).unwrap();
@@ -268,7 +269,10 @@ proptest! {
             let mut again: Vec<TraceRecord> = reader.map(Result::unwrap).collect();
             // Named columns have no device, and an iolog numbers files by first use.
             for (again, record) in again.iter_mut().zip(&records) {
-                if matches!(format, TraceFormat::Columns | TraceFormat::FioIolog) {
+                if matches!(
+                    format,
+                    TraceFormat::Columns | TraceFormat::FioIolog | TraceFormat::Vscsi
+                ) {
                     again.device = record.device;
                 }
             }

@@ -41,6 +41,7 @@ pub(crate) mod students_t;
 pub(crate) mod study_text;
 pub(crate) mod sweep;
 pub(crate) mod toml_text;
+pub(crate) mod trace;
 pub(crate) mod trend;
 pub(crate) mod volume;
 pub(crate) mod workload;

@@ -2,6 +2,7 @@
 
 use crate::data::number::{rounded, with_commas};
 use crate::data::of_segment::{ResponseTime, SegmentLayout};
+use crate::data::trace::{TraceRecorded, TraceVolume};
 use serde::{Deserialize, Serialize};
 
 /// The load on every array of a run.
@@ -206,6 +207,22 @@ pub struct TraceReplay {
     pub held_back: u64,
     /// Lines that transfer no data, or belong to devices or moments that were not selected.
     pub skipped: u64,
+    /// Discards among these; no array is told of them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skipped_trims: u64,
+    /// Operations of no bytes among these.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skipped_empty: u64,
+    /// The volumes, if each was replayed on a LUN of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<TraceVolume>,
+    /// Response times that the trace recorded, if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<TraceRecorded>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A setting of a file that changes nothing that is simulated.
@@ -302,6 +319,9 @@ impl Workload {
                 ", {}, {} operations, {} loop",
                 trace.format, trace.records, trace.replay
             ));
+            if !trace.volumes.is_empty() {
+                text.push_str(&format!(", {} volumes on a LUN each", trace.volumes.len()));
+            }
             if trace.speed_up != 1.0 {
                 text.push_str(&format!(", {} times as fast", trace.speed_up));
             }

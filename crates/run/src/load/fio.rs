@@ -440,6 +440,7 @@ pub(super) fn workers(
             most_accesses: job.accesses(),
             most_bytes: (!job.time_based).then(|| io_size.saturating_mul(job.loops)),
             workload: Some(job.name.as_str().into()),
+            destinations: Vec::new(),
         };
         workers.push(worker);
     }

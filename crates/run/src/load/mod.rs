@@ -28,6 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod contents;
 mod error;
 mod fio;
 mod iometer;
@@ -42,6 +43,7 @@ use strewn_scenario::{MOST_OUTSTANDING, Scenario};
 use strewn_sim::{AnyHost, Outstanding, Workers};
 use strewn_workload::Pattern;
 
+pub use contents::{TraceView, TraceVolumes, TraceVolumesError, trace_figures};
 pub use error::LoadError;
 pub(crate) use region::seed_of_worker;
 pub use trace::{TraceLoop, TraceOptions};
@@ -102,12 +104,21 @@ impl Load {
         scenario: &Scenario,
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<Self, LoadError> {
-        let file = plain_file(path.as_ref(), "a trace, plain or gzip")?;
+        let file = plain_file(path.as_ref(), "a trace, plain, gzip or zstd")?;
         refuse_phases(scenario, &file)?;
-        let file_bytes = replaced(scenario).file_bytes;
-        let trace = trace::Trace::check(path.as_ref(), options, file_bytes, progress)?;
+        let trace = trace::Trace::check(path.as_ref(), options, scenario, progress)?;
         let kind = Kind::Trace(Box::new(trace));
         Ok(Self { file, name: None, ignored: Vec::new(), kind })
+    }
+
+    /// Returns the scenario to run this load in, if it is not `scenario` itself: for several volumes of a trace,
+    /// `scenario` with a LUN and a workload for each of them in place of its own, on every array.
+    #[must_use]
+    pub fn with_volumes(&self, scenario: &Scenario) -> Option<Scenario> {
+        match &self.kind {
+            Kind::Trace(trace) => trace.with_volumes(scenario),
+            _ => None,
+        }
     }
 
     /// Returns the settings of the file that were ignored because they do not affect the simulation.
@@ -172,11 +183,13 @@ impl Load {
     /// Checks what can be checked before `scenario` runs.
     pub(crate) fn check(&self, scenario: &Scenario) -> Result<(), LoadError> {
         refuse_phases(scenario, &self.file)?;
-        if scenario.workloads.len() > 1 {
-            return Err(LoadError::new(
-                format!("{}: the scenario has {} workloads", self.file, scenario.workloads.len()),
-                "a file replaces an only workload: give a scenario with one, [workload]",
-            ));
+        let mut has_volumes = false;
+        if let Kind::Trace(trace) = &self.kind {
+            trace.check_volumes(scenario)?;
+            has_volumes = trace.has_volumes();
+        }
+        if scenario.workloads.len() > 1 && !has_volumes {
+            return Err(several_workloads(&self.file, scenario));
         }
         for index in 0..scenario.arrays.len() {
             self.host(scenario, index, scenario.seed)?;
@@ -281,6 +294,14 @@ pub struct LoadStream {
 /// Returns the workload that a file of the user's replaces.
 fn replaced(scenario: &Scenario) -> &strewn_scenario::Workload {
     &scenario.workloads[0]
+}
+
+/// Returns the error for a scenario with several workloads.
+fn several_workloads(file: &str, scenario: &Scenario) -> LoadError {
+    LoadError::new(
+        format!("{file}: the scenario has {} workloads", scenario.workloads.len()),
+        "a file replaces an only workload: give a scenario with one, [workload]",
+    )
 }
 
 /// Checks that a scenario is without phases, because no file says what each of them is to run.

@@ -4,19 +4,21 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use strewn_array::LunId;
 use strewn_formats::trace::{
-    Beyond, Lun, OutOfOrder, SpeedUp, TraceFormat, TraceReader, TraceRecord,
+    Beyond, BlkparseAction, Lun, OutOfOrder, SpeedUp, TraceFormat, TraceReader, TraceRecord,
 };
-use strewn_results::{SIGNIFICANT_DIGITS, TraceReplay, rounded};
-use strewn_scenario::MOST_OUTSTANDING;
-use strewn_sim::{Accesses, AccessesError, Outstanding, TimedAccess, Worker};
+use strewn_results::{SIGNIFICANT_DIGITS, TraceRecorded, TraceReplay, TraceVolume, rounded};
+use strewn_scenario::{Bytes, MOST_OUTSTANDING, NamedWorkload, Scenario};
+use strewn_sim::{Accesses, AccessesError, Destination, Outstanding, TimedAccess, Worker};
 use strewn_workload::{Access, Direction};
 
+use super::contents::{
+    self, RECORDS_PER_LOOK, RecordedBySegment, TraceView, TraceVolumes, Volumes, size_of_devices,
+};
 use super::error::LoadError;
-
-/// Records between two calls of `progress`.
-const RECORDS_PER_LOOK: u64 = 1 << 16;
 
 /// Sectors of the largest access: 1 GiB.
 const MOST_SECTORS: u64 = 1 << 21;
@@ -38,6 +40,17 @@ pub struct TraceOptions {
     pub hold_back: bool,
     /// Replays only this device's records.
     pub device: Option<u32>,
+    /// Replays these volumes at once, each on a LUN of its own ([`Load::with_volumes`](super::Load::with_volumes)); a
+    /// single one on the scenario's LUN if `None`.
+    pub volumes: Option<TraceVolumes>,
+    /// A list of the volumes' sizes, such as Alibaba's `device_size.csv`; without it, a LUN ends at the highest address
+    /// that an operation of its volume touches.
+    pub sizes: Option<PathBuf>,
+    /// The moment at which operations of blktrace and blkparse arrive.
+    pub action: BlkparseAction,
+    /// Whether operations of a Tencent trace, whose times are whole seconds, all arrive at the second; otherwise those
+    /// of a second are spread over it.
+    pub at_whole_seconds: bool,
 }
 
 /// When the operations of a trace are issued.
@@ -47,6 +60,18 @@ pub enum TraceLoop {
     Open(SpeedUp),
     /// In order, with as many outstanding as the scenario says; timestamps are ignored.
     Closed,
+}
+
+impl TraceOptions {
+    /// Returns the trace as it is looked at before it is replayed.
+    fn view(&self) -> TraceView {
+        TraceView {
+            format: self.format,
+            action: self.action,
+            volumes: None,
+            at_whole_seconds: self.at_whole_seconds,
+        }
+    }
 }
 
 impl Default for TraceLoop {
@@ -68,21 +93,53 @@ pub(super) struct Trace {
     wrapped: u64,
     widened: u64,
     held_back: u64,
-    skipped: u64,
+    skipped: strewn_formats::trace::Skipped,
+    /// The volumes, ascending, if each has a LUN; none if there is one LUN.
+    volumes: Vec<VolumeLun>,
+    recorded: Option<TraceRecorded>,
 }
 
-/// The records of a file as accesses to a LUN.
+/// A volume of a trace that has a LUN of its own.
+#[derive(Debug, Clone)]
+struct VolumeLun {
+    figures: TraceVolume,
+    lun_bytes: u64,
+}
+
+impl VolumeLun {
+    /// Returns the name of its LUN and its workload.
+    fn name(&self) -> String {
+        format!("volume {}", self.figures.volume)
+    }
+}
+
+/// LUNs are as many whole MiB as hold their volume. Chosen; all arrays take such sizes.
+const LUN_UNIT_BYTES: u64 = 1 << 20;
+
+/// The records of a file as accesses to a LUN, or to one for each volume.
 struct TraceAccesses {
     reader: TraceReader<BufReader<File>>,
     name: String,
-    lun: Lun,
+    /// The only LUN, or one for each of the volumes.
+    luns: Vec<Lun>,
+    /// The volumes, ascending; none if there is one LUN.
+    volumes: Vec<u32>,
+    /// The LUN of the last record.
+    destination: usize,
     replay: TraceLoop,
     wrapped: u64,
     widened: u64,
 }
 
 impl TraceAccesses {
-    fn open(path: &Path, options: &TraceOptions, lun_bytes: u64) -> Result<Self, LoadError> {
+    /// Opens the trace. With several LUNs, they are those of `volumes`.
+    fn open(
+        path: &Path,
+        options: &TraceOptions,
+        lun_bytes: &[u64],
+        volumes: &[u32],
+    ) -> Result<Self, LoadError> {
+        let devices = options.device.into_iter().chain(volumes.iter().copied());
         let reader = TraceReader::open(
             path,
             strewn_formats::trace::TraceOptions {
@@ -96,7 +153,9 @@ impl TraceAccesses {
                 } else {
                     OutOfOrder::Refuse
                 },
-                device: options.device,
+                devices: devices.collect(),
+                blkparse_action: options.action,
+                at_whole_seconds: options.at_whole_seconds,
                 ..Default::default()
             },
         )?;
@@ -105,7 +164,9 @@ impl TraceAccesses {
             reader,
             name: path.display().to_string(),
             // Round down to whole sectors, so that a record at the end can be widened.
-            lun: Lun { bytes: lun_bytes / 512 * 512, beyond },
+            luns: lun_bytes.iter().map(|bytes| Lun { bytes: bytes / 512 * 512, beyond }).collect(),
+            volumes: volumes.to_vec(),
+            destination: 0,
             replay: options.replay,
             wrapped: 0,
             widened: 0,
@@ -130,13 +191,26 @@ impl TraceAccesses {
                 });
             }
         };
-        let mapped = self.lun.map(record).map_err(|beyond| {
+        if !self.volumes.is_empty() {
+            // The reader returns no record of another.
+            self.destination = self.volumes.binary_search(&record.device).unwrap_or_default();
+        }
+        let lun = self.luns[self.destination];
+        let mapped = lun.map(record).map_err(|beyond| {
             let place = format!("{}:{}", self.name, self.reader.line());
+            if !self.volumes.is_empty() {
+                let message = format!(
+                    "{place}: {} bytes from byte {} lie beyond volume {}, which has {} bytes in the list of sizes",
+                    beyond.length_bytes, beyond.offset_bytes, record.device, beyond.lun_bytes
+                );
+                let help = "leave --trace-sizes out, so that each volume ends at its highest address, or give --wrap";
+                return LoadError::new(message, help);
+            }
             let message = format!(
                 "{place}: {} bytes from byte {} lie beyond the file under load of {} bytes",
                 beyond.length_bytes, beyond.offset_bytes, beyond.lun_bytes
             );
-            let help = if record.length_bytes > self.lun.bytes {
+            let help = if record.length_bytes > lun.bytes {
                 " to hold it"
             } else {
                 ", or give --wrap to have such records begin at their offset modulo its size"
@@ -174,12 +248,16 @@ impl Accesses for TraceAccesses {
             Err(error) => Err(error.into()),
         }
     }
+
+    fn destination(&self) -> usize {
+        self.destination
+    }
 }
 
 /// Returns the first devices of a trace that has none of the chosen one.
 fn devices_of(path: &Path, options: &TraceOptions, file_bytes: u64) -> Result<String, LoadError> {
     let any = TraceOptions { device: None, wrap: true, hold_back: true, ..options.clone() };
-    let mut accesses = TraceAccesses::open(path, &any, file_bytes)?;
+    let mut accesses = TraceAccesses::open(path, &any, &[file_bytes], &[])?;
     let mut devices = BTreeSet::new();
     while devices.len() <= DEVICES_LISTED
         && let Some((_, record)) = accesses.next()?
@@ -202,13 +280,46 @@ impl Trace {
     pub(super) fn check(
         path: &Path,
         options: &TraceOptions,
-        file_bytes: u64,
+        scenario: &Scenario,
         progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<Self, LoadError> {
         let shown = path.display().to_string();
         let file_length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-        let mut accesses = TraceAccesses::open(path, options, file_bytes)?;
+        let view = options.view();
+        let numbers = match &options.volumes {
+            None => Vec::new(),
+            Some(_) if scenario.workloads.len() > 1 => {
+                return Err(super::several_workloads(&shown, scenario));
+            }
+            Some(volumes) => volumes.chosen(path, &view, progress)?,
+        };
+        if let (Some(list), None) = (&options.sizes, &options.volumes) {
+            return Err(LoadError::new(
+                format!("{} gives sizes of volumes, and none are chosen", list.display()),
+                "choose volumes with --trace-volumes, or leave --trace-sizes out: a single one is replayed on the \
+                 scenario's LUN",
+            ));
+        }
+        let listed = options.sizes.as_deref().map(size_of_devices).transpose()?;
+        let size = |number: &u32| match (&listed, &options.sizes) {
+            (Some(listed), Some(list)) => listed.get(number).copied().ok_or_else(|| {
+                LoadError::new(
+                    format!("{} has no size of volume {number}", list.display()),
+                    "add a line `device_id,bytes` for it, or leave --trace-sizes out",
+                )
+            }),
+            // Whatever ends where a record can end.
+            _ => Ok(u64::MAX),
+        };
+        let mut lun_bytes: Vec<u64> = numbers.iter().map(size).collect::<Result<_, _>>()?;
+        if numbers.is_empty() {
+            lun_bytes.push(super::replaced(scenario).file_bytes);
+        }
+        let mut accesses = TraceAccesses::open(path, options, &lun_bytes, &numbers)?;
+        accesses.reader.keep_responses();
         let mut devices = BTreeSet::new();
+        let mut volumes = Volumes::default();
+        let mut recorded = RecordedBySegment::of(scenario);
         let mut trace = Self {
             path: path.to_owned(),
             options: options.clone(),
@@ -220,15 +331,22 @@ impl Trace {
             wrapped: 0,
             widened: 0,
             held_back: 0,
-            skipped: 0,
+            skipped: Default::default(),
+            volumes: Vec::new(),
+            recorded: None,
         };
         while let Some((timed, record)) = accesses.next()? {
             trace.records += 1;
             trace.reads += u64::from(timed.access.direction == Direction::Read);
             trace.bytes += u64::from(timed.access.sectors) * 512;
             trace.last_arrival_ns = record.arrival_ns;
-            if devices.len() <= DEVICES_LISTED {
+            if !numbers.is_empty() {
+                volumes.add(&record)?;
+            } else if devices.len() <= DEVICES_LISTED {
                 devices.insert(record.device);
+            }
+            while let Some(response) = accesses.reader.next_response() {
+                recorded.add(&response);
             }
             if trace.records.is_multiple_of(RECORDS_PER_LOOK)
                 && !progress(accesses.reader.bytes_read(), file_length)
@@ -236,11 +354,16 @@ impl Trace {
                 return Err(LoadError::new("stopped while the trace was read", "nothing was run"));
             }
         }
-        let skipped = accesses.reader.skipped();
-        trace.skipped = skipped.other_actions + skipped.no_data + skipped.other_devices;
+        while let Some(response) = accesses.reader.next_response() {
+            recorded.add(&response);
+        }
+        trace.skipped = accesses.reader.skipped();
+        if let Some(missing) = numbers.iter().find(|number| volumes.of(**number).is_none()) {
+            return Err(contents::not_there(path, &shown, &view, *missing, progress));
+        }
         if trace.records == 0 {
             if let Some(device) = options.device {
-                let all = devices_of(path, options, file_bytes)?;
+                let all = devices_of(path, options, lun_bytes[0])?;
                 return Err(LoadError::new(
                     format!("{shown} has no reads or writes of device {device}"),
                     format!(
@@ -248,26 +371,102 @@ impl Trace {
                     ),
                 ));
             }
-            let help = match (options.device, trace.format) {
-                (None, TraceFormat::Blkparse) => {
-                    "its lines of action D, requests given to the device, are what is replayed"
-                }
-                _ => "give a trace with reads or writes",
-            };
-            return Err(LoadError::new(format!("{shown} has no reads or writes"), help));
+            let skipped = trace.skipped.all();
+            return Err(contents::no_operations(&shown, options.action, trace.format, skipped));
         }
         if devices.len() > 1 {
             return Err(LoadError::new(
                 format!("{shown} is of several devices: {}", listed_devices(&devices)),
-                "a scenario has one LUN: choose one with --trace-device N",
+                "a scenario has one LUN: choose one with --trace-device N, or several with --trace-volumes, each of \
+                 which gets a LUN",
             ));
         }
+        trace.volumes = numbers
+            .iter()
+            .zip(lun_bytes)
+            .filter_map(|(number, listed_bytes)| {
+                let figures = *volumes.of(*number)?;
+                let bytes = if listed.is_some() { listed_bytes } else { figures.end_bytes };
+                let lun_bytes = bytes.div_ceil(LUN_UNIT_BYTES).saturating_mul(LUN_UNIT_BYTES);
+                Some(VolumeLun { figures, lun_bytes })
+            })
+            .collect();
         (trace.wrapped, trace.widened) = (accesses.wrapped, accesses.widened);
         trace.held_back = match options.replay {
             TraceLoop::Open(_) => accesses.reader.held_back(),
             TraceLoop::Closed => 0,
         };
+        trace.recorded = recorded.figures(options.replay != TraceLoop::Closed);
         Ok(trace)
+    }
+
+    /// Returns the scenario with a LUN and a workload for each volume in place of its own; none if there is one LUN.
+    pub(super) fn with_volumes(&self, scenario: &Scenario) -> Option<Scenario> {
+        if self.volumes.is_empty() {
+            return None;
+        }
+        let mut scenario = scenario.clone();
+        let workload = super::replaced(&scenario).clone();
+        let like = workload.named.clone().unwrap_or_default();
+        let named = |volume: &VolumeLun| NamedWorkload {
+            name: volume.name(),
+            lun: volume.name(),
+            outstanding: 1,
+            threads: 1,
+            operations_per_second: None,
+            ..like.clone()
+        };
+        // What is unknown of the scenario's own workload is not of these.
+        scenario.unknowns.retain(|unknown| !unknown.constant.starts_with("workload."));
+        scenario.workloads = self
+            .volumes
+            .iter()
+            .map(|volume| strewn_scenario::Workload {
+                named: Some(named(volume)),
+                file_bytes: volume.lun_bytes,
+                offset_bytes: 0,
+                total_bytes: None,
+                ..workload.clone()
+            })
+            .collect();
+        for array in &mut scenario.arrays {
+            let like = array.luns.first().cloned().unwrap_or_default();
+            let lun = |volume: &VolumeLun| strewn_scenario::Lun {
+                name: Some(volume.name()),
+                bytes: volume.lun_bytes,
+                laid_out_bytes: None,
+                ..like.clone()
+            };
+            array.luns = self.volumes.iter().map(lun).collect();
+        }
+        Some(scenario)
+    }
+
+    /// Checks that a scenario has the LUNs of the volumes.
+    pub(super) fn check_volumes(&self, scenario: &Scenario) -> Result<(), LoadError> {
+        let has_luns = |array: &strewn_scenario::Array| {
+            array.luns.len() == self.volumes.len()
+                && array.luns.iter().zip(&self.volumes).all(|(lun, volume)| {
+                    lun.name == Some(volume.name()) && lun.bytes >= volume.lun_bytes
+                })
+        };
+        if self.volumes.is_empty() || scenario.arrays.iter().all(has_luns) {
+            return Ok(());
+        }
+        let all: u64 = self.volumes.iter().map(|volume| volume.lun_bytes).sum();
+        Err(LoadError::new(
+            format!(
+                "the arrays do not have LUNs of {} volumes, {}",
+                self.volumes.len(),
+                Bytes(all)
+            ),
+            "run the scenario that Load::with_volumes returns",
+        ))
+    }
+
+    /// Returns whether each volume has a LUN of its own.
+    pub(super) fn has_volumes(&self) -> bool {
+        !self.volumes.is_empty()
     }
 
     pub(super) fn replays_by_the_clock(&self) -> bool {
@@ -280,8 +479,22 @@ impl Trace {
 
     /// Returns the worker that replays the trace; it reads the file again.
     pub(super) fn worker(&self, file_bytes: u64, outstanding: u32) -> Result<Worker, LoadError> {
-        let accesses = TraceAccesses::open(&self.path, &self.options, file_bytes)?;
+        let numbers: Vec<u32> = self.volumes.iter().map(|volume| volume.figures.volume).collect();
+        let mut lun_bytes: Vec<u64> = self.volumes.iter().map(|volume| volume.lun_bytes).collect();
+        if numbers.is_empty() {
+            lun_bytes.push(file_bytes);
+        }
+        let accesses = TraceAccesses::open(&self.path, &self.options, &lun_bytes, &numbers)?;
         let mut worker = Worker::closed_loop(Box::new(accesses), outstanding);
+        worker.destinations = self
+            .volumes
+            .iter()
+            .enumerate()
+            .map(|(lun, volume)| {
+                let workload: Arc<str> = volume.name().into();
+                Destination { lun: LunId(lun as u16), workload }
+            })
+            .collect();
         if self.replays_by_the_clock() {
             worker.outstanding = Outstanding::Open { most: MOST_OUTSTANDING };
         }
@@ -304,7 +517,11 @@ impl Trace {
             wrapped: self.wrapped,
             widened: self.widened,
             held_back: self.held_back,
-            skipped: self.skipped,
+            skipped: self.skipped.all(),
+            skipped_trims: self.skipped.trims,
+            skipped_empty: self.skipped.empty,
+            volumes: self.volumes.iter().map(|volume| volume.figures).collect(),
+            recorded: self.recorded.clone(),
         }
     }
 }

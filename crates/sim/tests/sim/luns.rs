@@ -6,9 +6,12 @@ use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig}
 use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{AnyArray, Format, LunId, LunLayoutMeasures, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup, VraidConfig, VraidLayout};
-use strewn_sim::{Segment, Simulation, Spindles, Worker, Workers};
+use strewn_sim::{
+    Accesses, AccessesError, Destination, Segment, Simulation, Spindles, TimedAccess, Worker,
+    Workers,
+};
 use strewn_spindle::Scheduler;
-use strewn_workload::{AccessLine, AccessSpecification, Pattern, PatternStream};
+use strewn_workload::{Access, AccessLine, AccessSpecification, Pattern, PatternStream};
 
 use crate::failures::{config, drive};
 
@@ -125,4 +128,79 @@ fn no_operation_reaches_into_the_next_lun() {
     let host = Workers::new(vec![reaching]);
     let mut simulation = Simulation::with_host(write_anywhere(), &spindles, host).unwrap();
     let _ = simulation.run_segment(60_000_000_000, &mut |_| ControlFlow::Continue(()));
+}
+
+/// One source of accesses to all LUNs does what a worker for each does, and keeps nothing of one LUN while it serves
+/// another.
+#[test]
+fn one_source_serves_several_luns_in_the_order_of_time() {
+    use strewn_array::Direction;
+    use strewn_sim::Outstanding;
+
+    /// Accesses with their LUN.
+    struct Listed(std::vec::IntoIter<(usize, TimedAccess)>, usize);
+    impl Accesses for Listed {
+        fn next_access(&mut self) -> Result<Option<TimedAccess>, AccessesError> {
+            let Some((destination, access)) = self.0.next() else { return Ok(None) };
+            self.1 = destination;
+            Ok(Some(access))
+        }
+
+        fn destination(&self) -> usize {
+            self.1
+        }
+    }
+
+    let mut rng = strewn_base::Rng::new(11);
+    let list: Vec<(usize, TimedAccess)> = (0..600_u64)
+        .map(|number| {
+            let lun = rng.below(3) as usize;
+            let sector = rng.below(u64::from(LUN_BLOCKS[lun]) - 2) * 8;
+            let direction = if rng.below(3) == 0 { Direction::Write } else { Direction::Read };
+            let access = Access { sector, sectors: 8, direction };
+            (lun, TimedAccess { access, not_before_ns: number * 10_000_000, delay_ns: 0 })
+        })
+        .collect();
+    let open = |worker: Worker| Worker { outstanding: Outstanding::Open { most: 1000 }, ..worker };
+    let names = ["first", "second", "third"];
+    let apart = (0..3).map(|lun| {
+        let own = list.iter().filter(|(of, _)| *of == lun).copied().collect::<Vec<_>>();
+        let accesses = Listed(own.into_iter(), 0);
+        open(Worker {
+            lun: LunId(lun as u16),
+            workload: Some(names[lun].into()),
+            ..Worker::closed_loop(Box::new(accesses), 1)
+        })
+    });
+    let apart = Workers::new(apart.collect());
+    let destinations = names
+        .iter()
+        .enumerate()
+        .map(|(lun, name)| Destination { lun: LunId(lun as u16), workload: (*name).into() });
+    let together = Workers::new(vec![open(Worker {
+        destinations: destinations.collect(),
+        ..Worker::closed_loop(Box::new(Listed(list.into_iter(), 0)), 1)
+    })]);
+    let measured = [apart, together].map(|host| {
+        let spindles = Spindles {
+            drive: drive(),
+            scheduler: Scheduler::Sptf,
+            commands_per_spindle: 8,
+            stretch: 1,
+        };
+        let mut simulation = Simulation::with_host(in_place(), &spindles, host).unwrap();
+        simulation.run_segment(60_000_000_000, &mut |_| ControlFlow::Continue(())).unwrap()
+    });
+    let of = |segment: &Segment| {
+        let one = |workload: &strewn_sim::WorkloadMeasures| {
+            let both = workload.by_direction.each_ref().map(|of| (of.answered, of.response_sum_ns));
+            (workload.name.to_string(), both)
+        };
+        let mut all: Vec<_> = segment.by_workload.iter().map(one).collect();
+        all.sort_by(|one, other| one.0.cmp(&other.0));
+        all
+    };
+    assert_eq!(of(&measured[0]), of(&measured[1]));
+    assert_eq!(measured[1].operations, 600);
+    assert!(of(&measured[1]).iter().all(|(_, both)| both[0].0.count > 100));
 }

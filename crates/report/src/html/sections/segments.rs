@@ -2,6 +2,7 @@
 
 use crate::columns::{Columns, SegmentRow, declared, starving_note};
 use crate::html::block::Block;
+use crate::recorded_table::{RECORDED_HEADING, recorded_columns, recorded_rows};
 use crate::segments_table::segment_columns;
 use crate::volumes_table::{volume_columns, volume_rows};
 use crate::workloads_table::{workload_columns, workload_rows};
@@ -23,6 +24,8 @@ pub(super) fn segments(results: &Results) -> Vec<Block> {
         let caption = format!("{name}: its volumes, in blocks of 4 KiB");
         blocks.extend(volume_columns().block(caption, &volume_rows(results, array)));
     }
+    let recorded = recorded_rows(results);
+    blocks.extend(recorded_columns(results).block(RECORDED_HEADING, &recorded));
     if !blocks.is_empty() {
         let all = "Everything that was measured is in segments.csv and results.json.";
         blocks.push(Block::note(all));
