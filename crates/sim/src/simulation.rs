@@ -156,6 +156,18 @@ impl<A: AnyArray<()>, H: Host> Simulation<A, H> {
         &self.driven.array
     }
 
+    /// Returns the host.
+    #[must_use]
+    pub fn host(&self) -> &H {
+        &self.host
+    }
+
+    /// Ends the simulation and returns its host, with what it has learned.
+    #[must_use]
+    pub fn into_host(self) -> H {
+        self.host
+    }
+
     /// Returns whether the host has nothing more to issue, everything is answered, and no segment is left to be
     /// measured. A closed loop is never done.
     #[must_use]
