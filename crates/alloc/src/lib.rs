@@ -200,7 +200,7 @@ mod tetris;
 
 pub use aggregate::{
     Aggregate, AggregateLocation, AggregateViolation, AllocateError, BlockCounts,
-    ConsistencyPointError, FreeError, OutOfSpace, SetAsideError,
+    ConsistencyPointError, FreeError, OutOfSpace, SetAsideError, SetPolicyError,
 };
 pub use areas::{AreaOrder, Areas};
 pub use bitmap::SummaryBitmap;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use strewn_alloc::{
-    AggregateError, AllocateError, ConsistencyPointError, OutOfSpace, ScoreMismatch,
+    AggregateError, AllocateError, ConsistencyPointError, OutOfSpace, ScoreMismatch, SetPolicyError,
 };
 
 use super::names::{FileId, SnapshotId, VolumeId};
@@ -18,6 +18,8 @@ pub enum VolumeError {
     NoSuchFile(VolumeId, FileId),
     /// There is no such snapshot of the volume, or it is being deleted.
     NoSuchSnapshot(VolumeId, SnapshotId),
+    /// A group does not get another policy.
+    SetPolicy(SetPolicyError),
     /// A consistency point is open, and the operation is allowed only between consistency points.
     ConsistencyPointOpen,
     /// No consistency point is open, and the operation needs one.
@@ -67,6 +69,7 @@ impl fmt::Display for VolumeError {
             Self::NoSuchSnapshot(volume, snapshot) => {
                 write!(formatter, "there is no {snapshot} of {volume}")
             }
+            Self::SetPolicy(inner) => inner.fmt(formatter),
             Self::ConsistencyPointOpen => {
                 formatter.write_str("a consistency point is open: commit or abandon it first")
             }
@@ -119,6 +122,15 @@ impl From<ConsistencyPointError> for VolumeError {
             ConsistencyPointError::Open => Self::ConsistencyPointOpen,
             ConsistencyPointError::NotOpen => Self::NoConsistencyPoint,
             ConsistencyPointError::PlanLeft { tetrises } => Self::PlanLeft { tetrises },
+        }
+    }
+}
+
+impl From<SetPolicyError> for VolumeError {
+    fn from(inner: SetPolicyError) -> Self {
+        match inner {
+            SetPolicyError::ConsistencyPoint(inner) => inner.into(),
+            other => Self::SetPolicy(other),
         }
     }
 }
