@@ -16,6 +16,7 @@ use crate::segment::{Laws, Response, ratio, relative};
 
 /// Why there can be no such host.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum HostError {
     /// A page cache has less than a page.
     #[error("a page cache and its requests have at least one page, 4 KiB")]

@@ -20,6 +20,7 @@ pub(crate) const EVENTS_PER_LOOK: u32 = 1 << 18;
 
 /// Why a simulation stops.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum SimulationError {
     /// The spindles cannot be created.
     #[error(transparent)]

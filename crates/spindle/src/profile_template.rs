@@ -46,6 +46,19 @@ pub struct SeekFigures {
     pub full_stroke: f64,
 }
 
+/// What [`Profile::from_template`](crate::Profile::from_template) needs besides a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriveFigures {
+    /// Revolutions per minute.
+    pub rpm: u32,
+    /// Recording surfaces.
+    pub heads: u32,
+    /// Bytes in a sector.
+    pub sector_bytes: u32,
+    /// Sectors that can be addressed.
+    pub capacity_sectors: u64,
+}
+
 /// The numbers of a profile that its template builds on, all within their limits.
 pub(crate) struct TemplateBase {
     pub(crate) rpm: u32,

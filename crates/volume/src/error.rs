@@ -11,6 +11,7 @@ use super::names::{FileId, SnapshotId, VolumeId};
 
 /// Why an operation on a volume failed. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum VolumeError {
     /// There is no such volume, or it is being destroyed.
     NoSuchVolume(VolumeId),
@@ -33,6 +34,10 @@ pub enum VolumeError {
         /// Tetrises not taken, including those being filled.
         tetrises: usize,
     },
+    /// The aggregate refuses a consistency point for a reason that no other variant names.
+    ConsistencyPoint(ConsistencyPointError),
+    /// The aggregate allocates no block for a reason that no other variant names.
+    Allocate(AllocateError),
     /// Fewer blocks are free and not reserved for others than are needed.
     OutOfSpace(OutOfSpace),
     /// The aggregate was mounted with scores that are not those of its maps.
@@ -89,6 +94,8 @@ impl fmt::Display for VolumeError {
                 "{tetrises} tetrises of the consistency point are not written: `finish` returns \
                 them, `discard_plan` drops them"
             ),
+            Self::ConsistencyPoint(inner) => inner.fmt(formatter),
+            Self::Allocate(inner) => inner.fmt(formatter),
             Self::OutOfSpace(inner) => inner.fmt(formatter),
             Self::Scores(inner) => inner.fmt(formatter),
             Self::VolumeFull { volume, needed, free } => write!(
@@ -114,7 +121,17 @@ impl fmt::Display for VolumeError {
     }
 }
 
-impl Error for VolumeError {}
+impl Error for VolumeError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Size(inner) => inner.source(),
+            Self::SetPolicy(inner) => inner.source(),
+            Self::ConsistencyPoint(inner) => inner.source(),
+            Self::Allocate(inner) => inner.source(),
+            _ => None,
+        }
+    }
+}
 
 impl From<ConsistencyPointError> for VolumeError {
     fn from(inner: ConsistencyPointError) -> Self {
@@ -122,6 +139,7 @@ impl From<ConsistencyPointError> for VolumeError {
             ConsistencyPointError::Open => Self::ConsistencyPointOpen,
             ConsistencyPointError::NotOpen => Self::NoConsistencyPoint,
             ConsistencyPointError::PlanLeft { tetrises } => Self::PlanLeft { tetrises },
+            other => Self::ConsistencyPoint(other),
         }
     }
 }
@@ -147,6 +165,7 @@ impl From<AllocateError> for VolumeError {
             AllocateError::OutOfSpace(inner) => Self::OutOfSpace(inner),
             AllocateError::NoConsistencyPoint => Self::NoConsistencyPoint,
             AllocateError::Scores(inner) => Self::Scores(inner),
+            other => Self::Allocate(other),
         }
     }
 }

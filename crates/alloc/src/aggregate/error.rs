@@ -28,6 +28,7 @@ impl Error for OutOfSpace {}
 
 /// Why a consistency point, or what needs one or none, is refused. Nothing changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ConsistencyPointError {
     /// A consistency point is open: commit or abandon it first.
     Open,
@@ -98,6 +99,7 @@ const NOT_OPEN: &str = "no consistency point is open: begin one first";
 
 /// Why no block was allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AllocateError {
     /// Fewer blocks are free than needed.
     OutOfSpace(OutOfSpace),
@@ -133,6 +135,7 @@ impl From<ScoreMismatch> for AllocateError {
 
 /// Why a block cannot be freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FreeError {
     /// It is not in use, or does not exist.
     NotInUse(Vbn),
@@ -153,6 +156,7 @@ impl Error for FreeError {}
 
 /// Why blocks cannot be set aside. None is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SetAsideError {
     /// The block is in use, or does not exist.
     NotFree(Vbn),

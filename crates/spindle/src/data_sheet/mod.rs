@@ -18,7 +18,7 @@
 
 mod keys;
 mod parse;
-mod rules;
+pub(crate) mod rules;
 mod text;
 
 use std::fmt;

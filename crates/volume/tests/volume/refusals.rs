@@ -185,6 +185,14 @@ fn a_mounted_or_new_store_takes_a_policy_of_its_own() {
     assert_eq!(refused, Err(VolumeError::ConsistencyPointOpen));
 }
 
+#[test]
+fn an_error_leads_to_its_cause() {
+    let cause = OutOfMemory { bytes: 12 };
+    let error = VolumeError::Size(AggregateError::OutOfMemory(cause));
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.downcast_ref(), Some(&cause));
+}
+
 /// The name of the variable that turns the test below into its own child.
 const IN_A_PROCESS_OF_ITS_OWN: &str = "STREWN_TEST_VOLUMES_BEYOND_MEMORY";
 
