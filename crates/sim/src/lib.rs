@@ -162,7 +162,8 @@
 //! let mut simulation = Simulation::with_host(array, &spindles, database)?;
 //! let ten_seconds = simulation.run_segment(10_000_000_000, &mut |_| ControlFlow::Continue(()))?;
 //! assert!(ten_seconds.laws.hold());
-//! let commits = &simulation.host().commits;
+//! assert_eq!(simulation.host().recorder.outstanding(), 64);
+//! let commits = simulation.into_host().commits;
 //! println!("{} commits, 99 % within {} ns", commits.count(), commits.quantile(0.99));
 //! # assert!(ten_seconds.operations.abs_diff(3 * commits.count()) <= 3 * 64);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -13,8 +13,8 @@ use crate::host::{HostMeasures, Moved, operation_of};
 /// A host decides where accesses go and what follows an answer; its recorder does the rest. Of the operations that
 /// follow at once, [`Host::answered`] returns one, made by [`issue`](Self::issue). [`schedule`](Self::schedule) is for
 /// the others, and for those that are due later: [`next_issue_ns`](Self::next_issue_ns) and
-/// [`issue_due`](Self::issue_due) are then the host's methods of these names. [The front page](crate#a-host-of-your-own)
-/// has a host.
+/// [`issue_due`](Self::issue_due) are then the host's methods of these names. [The front
+/// page](crate#a-host-of-your-own) has a host.
 ///
 /// Response times run from the moment at which an operation is issued. Reads and writes are measured separately too.
 /// The number outstanding is counted by issues and answers, so that Little's law tests the response times.
@@ -113,8 +113,8 @@ impl Recorder {
         first.map_or(u64::MAX, |((at_ns, _), _)| (*at_ns).max(self.counted_ns))
     }
 
-    /// Issues the scheduled operation that is due at `now_ns`, if there is one. Those due at the same time are issued in
-    /// the order in which they were scheduled.
+    /// Issues the scheduled operation that is due at `now_ns`, if there is one. Those due at the same time are issued
+    /// in the order in which they were scheduled.
     ///
     /// # Panics
     /// If `now_ns` is earlier than in another call.

@@ -9,8 +9,10 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use crate::data_sheet::rules;
-use crate::profile_template::{Derived, DriveFigures, ProfileTemplate, TemplateBase};
+use crate::profile_template::{
+    BAND_CYLINDERS, Derived, DriveFigures, OVERHEAD_MS, ProfileTemplate, TemplateBase,
+    WRITE_SETTLE_SHARE,
+};
 use crate::provenance::{DEFAULT_SOURCE, ProfileFault, Provenance, Provenances, faults_of_text};
 use crate::zone::Zone;
 use strewn_base::nearest;
@@ -269,7 +271,8 @@ impl Profile {
         Ok(profile)
     }
 
-    /// Creates the profile of a drive that is known only by figures of its data sheet. `source` is where these are from.
+    /// Creates the profile of a drive that is known only by figures of its data sheet. `source` is where these are
+    /// from.
     ///
     /// The rest follows from the rules of [`data_sheet`](crate::data_sheet): a head switch takes as long as a seek to
     /// the next track, a write settles for 0.12 of an average seek, the overhead is 0.15 ms, and a band has 64
@@ -319,17 +322,17 @@ impl Profile {
             heads,
             sector_bytes,
             capacity_sectors,
-            band_cylinders: rules::BAND_CYLINDERS[usize::from(rpm < 10_000)],
+            band_cylinders: BAND_CYLINDERS[usize::from(rpm < 10_000)],
             head_switch_ms: template.seek_ms.track_to_track,
-            write_settle_ms: rules::WRITE_SETTLE_SHARE * template.seek_ms.average,
+            write_settle_ms: WRITE_SETTLE_SHARE * template.seek_ms.average,
             zero_latency_read: false,
             zero_latency_write: false,
             seek: Vec::new(),
             overhead_ms: Overheads {
-                read_after_read: rules::OVERHEAD_MS,
-                read_after_write: rules::OVERHEAD_MS,
-                write_after_read: rules::OVERHEAD_MS,
-                write_after_write: rules::OVERHEAD_MS,
+                read_after_read: OVERHEAD_MS,
+                read_after_write: OVERHEAD_MS,
+                write_after_read: OVERHEAD_MS,
+                write_after_write: OVERHEAD_MS,
             },
             bus_mb_per_s: None,
             cache: None,

@@ -18,7 +18,7 @@
 
 mod keys;
 mod parse;
-pub(crate) mod rules;
+mod rules;
 mod text;
 
 use std::fmt;
