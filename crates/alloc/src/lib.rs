@@ -91,6 +91,38 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # A policy of your own
+//!
+//! A [`Policy`] sees how many blocks are free in each of the [`Areas`] of its group.
+//! [`set_policy`](Aggregate::set_policy) gives it to a group, of a mounted aggregate too: policies are not saved.
+//!
+//! ```
+//! use strewn_alloc::{Aggregate, AggregateOptions, Areas, GroupIndex, Policy};
+//! use strewn_raid::{Parity, ParityGroup};
+//!
+//! /// Keeps empty areas for later: the first that is in use and has a free block, else the first empty one.
+//! #[derive(Debug)]
+//! struct FillUp;
+//!
+//! impl Policy for FillUp {
+//!     fn next_area(&mut self, areas: &mut Areas) -> Option<u32> {
+//!         let usable = |area: &u32| areas.free_blocks_in(*area) > 0 && !areas.is_withheld(*area);
+//!         let in_use = |area: &u32| areas.free_blocks_in(*area) < areas.area_blocks();
+//!         let mut first = (0..areas.count()).filter(usable);
+//!         first.clone().find(in_use).or_else(|| first.next())
+//!     }
+//! }
+//!
+//! let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;
+//! let mut aggregate: Aggregate<u32> = Aggregate::new([group], AggregateOptions::default())?;
+//! aggregate.set_policy(GroupIndex(0), Box::new(FillUp))?;
+//! aggregate.begin(20_000)?;
+//! aggregate.allocate_all(&vec![0; 20_000], |_, _| ())?;
+//! let areas = aggregate.free_map(GroupIndex(0)).areas();
+//! assert_eq!((areas.area_blocks(), areas.free_blocks_in(0)), (16_384, 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Mount
 //!
 //! To mount an aggregate later, store the words of its maps and the scores of its areas, both as of the same
@@ -126,8 +158,8 @@
 //!
 //! # What the store above must do
 //!
-//! The crate plans and does no I/O, so a store that uses it owes its users the rest. `docs/allocator.md` of the
-//! repository teaches it call by call, and the example `persistent_store` does it.
+//! The crate plans and does no I/O, so a store that uses it owes its users the rest. The `guide` of `strewn-volume`
+//! teaches it call by call, and the example `persistent_store` there does it.
 //!
 //! - **The order of writes.** Make data, metadata and parity of every tetris durable first; then the superblock or root
 //!   that makes the metadata current. Call [`commit`](Aggregate::commit) only then: from that call on, the blocks that
@@ -200,7 +232,7 @@ mod tetris;
 
 pub use aggregate::{
     Aggregate, AggregateLocation, AggregateViolation, AllocateError, BlockCounts,
-    ConsistencyPointError, FreeError, OutOfSpace, SetAsideError,
+    ConsistencyPointError, FreeError, OutOfSpace, SetAsideError, SetPolicyError,
 };
 pub use areas::{AreaOrder, Areas};
 pub use bitmap::SummaryBitmap;
@@ -223,6 +255,12 @@ pub use saved_scores::{MountError, SavedScores};
 pub use score_mismatch::ScoreMismatch;
 pub use strewn_base::memory::OutOfMemory;
 pub use tetris::{Run, StripeWrite, Tetris};
+
+/// Policies, measures and what each call costs. This is a page of the repository; its links to other pages lead there.
+#[cfg(all(doc, not(doctest)))]
+pub mod guide {
+    #![doc = include_str!("../guide.txt")]
+}
 
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]

@@ -96,6 +96,7 @@ pub const MOST_BLOCKS: u64 = 1 << 40;
 
 /// Why an aggregate cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AggregateError {
     /// A block is not a power of two from 512 to 65,536 bytes.
     BlockSize(u32),
@@ -172,7 +173,14 @@ impl fmt::Display for AggregateError {
     }
 }
 
-impl Error for AggregateError {}
+impl Error for AggregateError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::OutOfMemory(inner) => Some(inner),
+            _ => None,
+        }
+    }
+}
 
 impl AllocationShape {
     /// Checks the sizes against their limits.

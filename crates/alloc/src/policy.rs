@@ -93,12 +93,8 @@ pub struct UnknownPolicy(pub String);
 
 impl fmt::Display for UnknownPolicy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "no policy is called {:?}: there are emptiest-area, sequential-sweep, \
-            first-fit and near-neighbours",
-            self.0
-        )
+        let known = PolicyName::ALL.map(PolicyName::as_str);
+        write!(formatter, "no policy is called {:?}; known: {}", self.0, known.join(", "))
     }
 }
 

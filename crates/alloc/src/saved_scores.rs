@@ -32,6 +32,7 @@ struct GroupScores {
 
 /// Why an aggregate cannot be mounted.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MountError {
     /// The options or groups are invalid.
     Aggregate(AggregateError),
@@ -108,7 +109,14 @@ impl fmt::Display for MountError {
     }
 }
 
-impl Error for MountError {}
+impl Error for MountError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Aggregate(inner) => inner.source(),
+            _ => None,
+        }
+    }
+}
 
 impl From<AggregateError> for MountError {
     fn from(inner: AggregateError) -> Self {

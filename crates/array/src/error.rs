@@ -10,6 +10,7 @@ use crate::first_spindles::FirstSpindles;
 
 /// Why an array cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum ArrayConfigError {
     /// The system does not provide the memory for the maps.
     #[error("the array's maps: {0}")]

@@ -4,6 +4,7 @@ use std::io;
 
 /// Why a file cannot be looked at, with what to do about it.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FileError {
     /// The operating system refuses.
     #[error("{what}: {source}")]

@@ -7,6 +7,7 @@ use strewn_base::memory::OutOfMemory;
 
 /// Why there is no codec for stripes of a size, or it cannot work on the blocks given.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CodecError {
     /// The stripe has no data blocks, or the blocks have no bytes.
     Empty {
@@ -138,4 +139,11 @@ impl fmt::Display for CodecError {
     }
 }
 
-impl Error for CodecError {}
+impl Error for CodecError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::OutOfMemory(inner) => Some(inner),
+            _ => None,
+        }
+    }
+}

@@ -7,6 +7,7 @@ use crate::{MemberSet, Parity, StripeCode};
 
 /// Why blocks cannot be laid out over spindles, or a file over objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LayoutError {
     /// A parity group has too few or too many data spindles for its kind of parity.
     ParitySpindles {

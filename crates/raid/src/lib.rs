@@ -93,8 +93,8 @@
 //! ```
 //!
 //! Underneath, [`StripeCodec`] computes parity over any blocks, and [`RowDiagonal`] defines how
-//! blocks are cut for diagonal parity. `docs/raid.md` of the repository gives the format on
-//! spindles and the speed.
+//! blocks are cut for diagonal parity. The `guide` of this crate gives the format on spindles and
+//! the speed.
 //!
 //! # What the store above must do
 //!
@@ -174,6 +174,13 @@ pub use update_method::UpdateMethod;
 pub use vraid::{ChunkLocation, StripeMember, VraidLayout};
 pub use vraid_config::VraidConfig;
 pub use vraid_spares::SpareSegments;
+
+/// The format of stripes, plans and their cost, how it is tested, and how fast it is. This is a page of the
+/// repository; its links to other pages lead there.
+#[cfg(all(doc, not(doctest)))]
+pub mod guide {
+    #![doc = include_str!("../guide.txt")]
+}
 
 /// The example of the README is compiled and run.
 #[cfg(doctest)]

@@ -407,9 +407,13 @@ impl RowDiagonal {
     }
 }
 
-#[inline]
-fn exclusive_or<const LANE: usize>(left: [u8; LANE], right: [u8; LANE]) -> [u8; LANE] {
-    std::array::from_fn(|index| left[index] ^ right[index])
+// A loop, not `std::array::from_fn`, whose closures may be calls where a crate is compiled in several units.
+#[inline(always)]
+fn exclusive_or<const LANE: usize>(mut left: [u8; LANE], right: [u8; LANE]) -> [u8; LANE] {
+    for index in 0..LANE {
+        left[index] ^= right[index];
+    }
+    left
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use strewn_base::memory::check_reservable;
 
 /// Why a plan cannot be carried out. Nothing was computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CarryOutError {
     /// The plan is for stripes of another shape.
     OtherShape {

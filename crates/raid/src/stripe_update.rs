@@ -72,6 +72,7 @@ impl StripeUpdate {
 
 /// Why a stripe update cannot be planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum PlanError {
     /// A full-stripe write was requested, but part of the stripe does not change.
     PartialStripe {

@@ -13,7 +13,7 @@ pub(crate) fn spindle_profiles() -> Vec<&'static str> {
 
 /// Schedulers of a spindle, for a person to choose from. `strewn-spindle` reads the names, and also
 /// accepts the last one with a number.
-pub const SCHEDULERS: [&str; 5] = ["fcfs", "sstf", "c-look", "sptf", "aged-sptf"];
+pub const SCHEDULERS: [&str; 5] = strewn_spindle::Scheduler::NAMES;
 
 /// Returns the names of the access specifications that ship.
 pub(crate) fn access_specifications() -> &'static [&'static str] {

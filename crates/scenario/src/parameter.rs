@@ -6,6 +6,7 @@ use crate::kinds::ArrayLayout;
 
 /// Why a parameter cannot be read or set.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ParameterError {
     /// The scenario has no such array.
     #[error("there is no array `{array}`")]

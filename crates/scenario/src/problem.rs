@@ -18,6 +18,7 @@ pub struct Problem {
 
 /// The kind of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ProblemKind {
     /// The text is not TOML.
     Syntax,

@@ -43,6 +43,7 @@ pub struct Nanoseconds(
 
 /// What is wrong with the text of a quantity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum QuantityError {
     /// The text does not begin with a plain decimal number.
     #[error("`{text}` does not begin with a number; {accepted}")]

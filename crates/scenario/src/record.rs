@@ -8,6 +8,7 @@ use crate::quantity::{Bytes, Nanoseconds};
 
 /// Why a value cannot be recorded.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RecordFittedError {
     /// The text is not TOML.
     #[error("the scenario's text is not TOML: {0}")]

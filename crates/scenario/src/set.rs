@@ -28,6 +28,7 @@ const MOST_LISTED: usize = 6;
 
 /// Why a setting cannot be changed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SetError {
     /// No setting has this name.
     #[error("there is no setting `{path}`")]

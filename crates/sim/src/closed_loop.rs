@@ -4,7 +4,7 @@ use strewn_array::{HostOperation, LunId, OperationId};
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
 use strewn_workload::{Access, AccessStream};
 
-use crate::host::{AccessesError, Host, HostMeasures, Moved, operation_of};
+use crate::host::{Host, HostMeasures, Moved, operation_of};
 
 /// Accesses drawn ahead of the one issued. They cover some microseconds, many times the latency of memory.
 const DRAWN_AHEAD: usize = 16;
@@ -59,8 +59,6 @@ impl ClosedLoop {
 }
 
 impl Host for ClosedLoop {
-    fn begin_segment(&mut self, _now_ns: u64, _index: u32) {}
-
     fn first(&mut self) -> Option<HostOperation<()>> {
         let id = OperationId(self.started);
         if id.0 as usize == self.issued.len() {
@@ -68,16 +66,6 @@ impl Host for ClosedLoop {
         }
         self.started += 1;
         Some(self.issue(0, id))
-    }
-
-    #[inline]
-    fn next_issue_ns(&self) -> u64 {
-        u64::MAX
-    }
-
-    #[inline]
-    fn issue_due(&mut self, _now_ns: u64) -> Result<Option<HostOperation<()>>, AccessesError> {
-        Ok(None)
     }
 
     #[inline(always)]
@@ -97,11 +85,6 @@ impl Host for ClosedLoop {
     #[inline]
     fn prefetch_hint(&self) -> Option<(LunId, Access)> {
         Some((LunId(0), self.drawn[(self.next + DRAWN_AHEAD - 1) % DRAWN_AHEAD]))
-    }
-
-    #[inline]
-    fn is_done(&self) -> bool {
-        false
     }
 
     fn issued(&self) -> Moved {

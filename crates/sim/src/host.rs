@@ -16,6 +16,7 @@ use crate::segment::{Laws, Response, ratio, relative};
 
 /// Why there can be no such host.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum HostError {
     /// A page cache has less than a page.
     #[error("a page cache and its requests have at least one page, 4 KiB")]
@@ -67,21 +68,31 @@ pub type AccessesError = Box<dyn error::Error + Send + Sync>;
 ///
 /// [`ClosedLoop`](crate::ClosedLoop) is the plain one, [`Workers`](crate::Workers) the general one. A simulation is
 /// compiled for each, so that the plain loop pays nothing for what the other can do.
+///
+/// A host of your own keeps a [`Recorder`](crate::Recorder), which numbers and measures its operations: then five of
+/// these methods are a line each, and [the front page](crate#a-host-of-your-own) has such a host. It issues its first
+/// operations in [`first`](Self::first), or by the clock.
 pub trait Host {
-    /// Begins a segment. Segments are counted from 1.
-    fn begin_segment(&mut self, now_ns: u64, index: u32);
+    /// Begins a segment. Segments are counted from 1. By default nothing changes with it.
+    fn begin_segment(&mut self, _now_ns: u64, _index: u32) {}
 
-    /// Returns the next operation to issue at time zero; `None` when there are no more.
-    fn first(&mut self) -> Option<HostOperation<()>>;
+    /// Returns the next operation to issue at time zero; `None` when there are no more. By default there is none.
+    fn first(&mut self) -> Option<HostOperation<()>> {
+        None
+    }
 
-    /// Returns when the host next issues an operation by the clock; `u64::MAX` for never.
-    fn next_issue_ns(&self) -> u64;
+    /// Returns when the host next issues an operation by the clock; `u64::MAX` for never, the default.
+    fn next_issue_ns(&self) -> u64 {
+        u64::MAX
+    }
 
-    /// Issues the operation due at `now_ns`, if there is one.
+    /// Issues the operation due at `now_ns`, if there is one. By default none is.
     ///
     /// # Errors
     /// If the next access cannot be read.
-    fn issue_due(&mut self, now_ns: u64) -> Result<Option<HostOperation<()>>, AccessesError>;
+    fn issue_due(&mut self, _now_ns: u64) -> Result<Option<HostOperation<()>>, AccessesError> {
+        Ok(None)
+    }
 
     /// Records that operation `id` is answered. Returns the operation that the host issues at once in reply.
     fn answered(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>>;
@@ -89,11 +100,16 @@ pub trait Host {
     /// Records that the array refused operation `id`. Returns the operation that the host issues at once in reply.
     fn refused(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>>;
 
-    /// Returns an access that will be issued soon, and its LUN, for the array to prefetch.
-    fn prefetch_hint(&self) -> Option<(LunId, Access)>;
+    /// Returns an access that will be issued soon, and its LUN, for the array to prefetch from memory. It changes the
+    /// speed of a simulation, never its results. By default there is none.
+    fn prefetch_hint(&self) -> Option<(LunId, Access)> {
+        None
+    }
 
-    /// Returns whether the host has nothing more to issue and everything is answered.
-    fn is_done(&self) -> bool;
+    /// Returns whether the host has nothing more to issue and everything is answered. By default it never is.
+    fn is_done(&self) -> bool {
+        false
+    }
 
     /// Returns whether the host issues nothing at `now_ns` or later, so that the rest of the run only drains what is
     /// outstanding. By default it always issues more.

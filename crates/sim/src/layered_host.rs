@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use strewn_array::{HostOperation, LunId, OperationId};
+use strewn_array::{HostOperation, OperationId};
 use strewn_base::saved_state;
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
-use strewn_workload::Access;
 
 use crate::host::{AccessesError, Host, HostMeasures, Moved};
 
@@ -150,10 +149,6 @@ where
     fn refused(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
         self.request_done(now_ns, id, true);
         self.next_ready(now_ns)
-    }
-
-    fn prefetch_hint(&self) -> Option<(LunId, Access)> {
-        None
     }
 
     fn is_done(&self) -> bool {

@@ -161,8 +161,6 @@ impl RequestGroups {
 }
 
 impl Host for RequestGroups {
-    fn begin_segment(&mut self, _now_ns: u64, _index: u32) {}
-
     fn first(&mut self) -> Option<HostOperation<()>> {
         self.take_ready()
     }
@@ -182,10 +180,6 @@ impl Host for RequestGroups {
 
     fn refused(&mut self, now_ns: u64, id: OperationId) -> Option<HostOperation<()>> {
         self.done(now_ns, id, true)
-    }
-
-    fn prefetch_hint(&self) -> Option<(LunId, Access)> {
-        None
     }
 
     fn is_done(&self) -> bool {

@@ -57,18 +57,23 @@ impl ResponseHistogram {
     }
 
     /// Adds the times of another.
-    pub(crate) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         for (count, more) in self.counts.iter_mut().zip(&other.counts) {
             *count += more;
         }
     }
 
+    /// Returns the number of times counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
     /// Returns the time that the share `quantile` of all times does not exceed, rounded up to the end of its bin; 0 if
-    /// there are none.
+    /// there are none. 0.95 asks for the 95th percentile.
     #[must_use]
     pub fn quantile(&self, quantile: f64) -> u64 {
-        let all: u64 = self.counts.iter().sum();
-        let wanted = ((quantile * all as f64).ceil() as u64).max(1);
+        let wanted = ((quantile * self.count() as f64).ceil() as u64).max(1);
         let mut counted = 0;
         let reaches = |count: &u64| {
             counted += count;

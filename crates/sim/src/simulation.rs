@@ -20,6 +20,7 @@ pub(crate) const EVENTS_PER_LOOK: u32 = 1 << 18;
 
 /// Why a simulation stops.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum SimulationError {
     /// The spindles cannot be created.
     #[error(transparent)]
@@ -154,6 +155,18 @@ impl<A: AnyArray<()>, H: Host> Simulation<A, H> {
     #[must_use]
     pub fn array(&self) -> &A {
         &self.driven.array
+    }
+
+    /// Returns the host.
+    #[must_use]
+    pub fn host(&self) -> &H {
+        &self.host
+    }
+
+    /// Ends the simulation and returns its host, with what it has learned.
+    #[must_use]
+    pub fn into_host(self) -> H {
+        self.host
     }
 
     /// Returns whether the host has nothing more to issue, everything is answered, and no segment is left to be

@@ -122,6 +122,7 @@ pub struct Stillness {
 
 /// Why a fit failed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum FitError {
     /// It is neither a file nor a block device.
     #[error("{path} is {kind}: only a file or a block device can be measured")]

@@ -6,7 +6,8 @@
 //! as many again, or twice as many. These delays are the price of fragmentation.
 //!
 //! A [`Profile`] holds the measurements of a drive, each with its source. Thirteen ship with the crate: one measured
-//! throughout, and twelve derived from data sheets; [`data_sheet`] makes one from another data sheet. A [`Drive`] is
+//! throughout, and twelve derived from data sheets; [`data_sheet`] makes one from the text of another data sheet, and
+//! [`Profile::from_template`] from its numbers. A [`Drive`] is
 //! the tables made from a profile, shared by all spindles of the kind. A [`SimulatedSpindle`] is one drive at work: it
 //! queues commands, chooses by its [`Scheduler`], and tells when each completes. Time is in whole nanoseconds and
 //! belongs to the caller.
@@ -77,7 +78,7 @@ mod zone;
 pub use geometry::{Location, Track};
 pub use mechanics::{Command, CommandError, Drive, Positioning, Transfer};
 pub use profile::{Cache, Overheads, Profile, ProfileError, ReadAhead};
-pub use profile_template::{ProfileTemplate, SeekFigures};
+pub use profile_template::{DriveFigures, ProfileTemplate, SeekFigures};
 pub use provenance::{ProfileFault, Provenance, Provenances};
 pub use queue::MAX_DEPTH;
 pub use replay::{Arrival, Throughput, closed_loop, one_at_a_time, replay};

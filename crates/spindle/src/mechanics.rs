@@ -29,6 +29,7 @@ pub struct Command {
 
 /// Why a drive refuses a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CommandError {
     /// The command transfers nothing.
     #[error("a command at sector {lba} transfers no sectors")]

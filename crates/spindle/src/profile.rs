@@ -9,8 +9,11 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use crate::profile_template::{Derived, ProfileTemplate, TemplateBase};
-use crate::provenance::{ProfileFault, Provenances, faults_of_text};
+use crate::profile_template::{
+    BAND_CYLINDERS, Derived, DriveFigures, OVERHEAD_MS, ProfileTemplate, TemplateBase,
+    WRITE_SETTLE_SHARE,
+};
+use crate::provenance::{DEFAULT_SOURCE, ProfileFault, Provenance, Provenances, faults_of_text};
 use crate::zone::Zone;
 use strewn_base::nearest;
 
@@ -136,6 +139,7 @@ pub enum ReadAhead {
 
 /// Why a profile cannot be used.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProfileError {
     /// The file could not be read.
     #[error("cannot read drive profile {path}")]
@@ -263,6 +267,80 @@ impl Profile {
             })?;
             profile.derive()?;
         }
+        profile.validate()?;
+        Ok(profile)
+    }
+
+    /// Creates the profile of a drive that is known only by figures of its data sheet. `source` is where these are
+    /// from.
+    ///
+    /// The rest follows from the rules of [`data_sheet`](crate::data_sheet): a head switch takes as long as a seek to
+    /// the next track, a write settles for 0.12 of an average seek, the overhead is 0.15 ms, and a band has 64
+    /// cylinders from 10,000 rpm on, below that 256. There is no cache and no limit of the bus. Change what you know
+    /// better, then call [`derive`](Self::derive).
+    ///
+    /// ```
+    /// use strewn_spindle::{Drive, DriveFigures, Profile, ProfileTemplate, Provenance, SeekFigures};
+    ///
+    /// let figures =
+    ///     DriveFigures { rpm: 10_000, heads: 4, sector_bytes: 512, capacity_sectors: 1_172_123_568 };
+    /// let template = ProfileTemplate {
+    ///     zones: 24,
+    ///     sectors_per_track: (2_400, 1_450),
+    ///     seek_ms: SeekFigures { track_to_track: 0.2, average: 3.7, full_stroke: 7.4 },
+    /// };
+    /// let source = Provenance::Published("its manual, section 2".to_owned());
+    /// let profile = Profile::from_template("mine", figures, template, source)?;
+    /// assert_eq!(Drive::new(&profile)?.capacity_sectors(), 1_172_123_568);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ProfileError::Invalid`] if a figure is out of range.
+    pub fn from_template(
+        name: &str,
+        figures: DriveFigures,
+        template: ProfileTemplate,
+        source: Provenance,
+    ) -> Result<Self, ProfileError> {
+        let DriveFigures { rpm, heads, sector_bytes, capacity_sectors } = figures;
+        let assumed = |rule: &str| Provenance::Assumed(rule.to_owned());
+        let provenance = [
+            ("head_switch_ms", assumed("as long as a seek to the next track")),
+            ("write_settle_ms", assumed("a share of an average seek")),
+            ("overhead_ms", assumed("by order of magnitude")),
+            ("band_cylinders", assumed("by the class of the drive")),
+            ("zero_latency", assumed("neither")),
+        ];
+        let credit = source.source().to_owned();
+        let provenance = provenance.into_iter().chain([(DEFAULT_SOURCE, source)]);
+        let mut profile = Self {
+            name: name.to_owned(),
+            credit,
+            rpm,
+            heads,
+            sector_bytes,
+            capacity_sectors,
+            band_cylinders: BAND_CYLINDERS[usize::from(rpm < 10_000)],
+            head_switch_ms: template.seek_ms.track_to_track,
+            write_settle_ms: WRITE_SETTLE_SHARE * template.seek_ms.average,
+            zero_latency_read: false,
+            zero_latency_write: false,
+            seek: Vec::new(),
+            overhead_ms: Overheads {
+                read_after_read: OVERHEAD_MS,
+                read_after_write: OVERHEAD_MS,
+                write_after_read: OVERHEAD_MS,
+                write_after_write: OVERHEAD_MS,
+            },
+            bus_mb_per_s: None,
+            cache: None,
+            provenance: provenance.map(|(field, source)| (field.to_owned(), source)).collect(),
+            template: Some(template),
+            zones: Vec::new(),
+        };
+        profile.derive()?;
         profile.validate()?;
         Ok(profile)
     }

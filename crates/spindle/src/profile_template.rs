@@ -18,6 +18,13 @@ const SEEK_STEP: f64 = 1.2;
 /// the next.
 pub(crate) const SKEW_MARGIN_REV: f64 = 0.01;
 
+/// The settling of a write as a share of an average seek: 0.11 (Ultrastar DC HC310) to 0.16 (Savvio 10K.4).
+pub(crate) const WRITE_SETTLE_SHARE: f64 = 0.12;
+/// Between the measured Cheetah 15K.5's 0 and 0.63 ms.
+pub(crate) const OVERHEAD_MS: f64 = 0.15;
+/// Drives of 10,000 rpm and more have narrow bands: the measured Cheetah 15K.5's have 65 cylinders.
+pub(crate) const BAND_CYLINDERS: [u32; 2] = [64, 256];
+
 /// Limits that keep the arithmetic below within its types.
 const MAX_ZONES: u32 = 64;
 const MAX_CYLINDERS: u32 = 1 << 21;
@@ -44,6 +51,19 @@ pub struct SeekFigures {
     pub average: f64,
     /// From the outermost cylinder to the innermost.
     pub full_stroke: f64,
+}
+
+/// What [`Profile::from_template`](crate::Profile::from_template) needs besides a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DriveFigures {
+    /// Revolutions per minute.
+    pub rpm: u32,
+    /// Recording surfaces.
+    pub heads: u32,
+    /// Bytes in a sector.
+    pub sector_bytes: u32,
+    /// Sectors that can be addressed.
+    pub capacity_sectors: u64,
 }
 
 /// The numbers of a profile that its template builds on, all within their limits.

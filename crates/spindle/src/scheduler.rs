@@ -27,6 +27,9 @@ impl Scheduler {
     /// The credit of plain `aged-sptf`. It outweighs any positioning time after two seconds, the longest wait of SPTF
     /// with 64 commands on the Cheetah.
     pub const DEFAULT_CREDIT_US_PER_MS: u32 = 6;
+
+    /// The names of all schedulers. `aged-sptf` may have a credit of its own behind a colon.
+    pub const NAMES: [&str; 5] = ["fcfs", "sstf", "c-look", "sptf", "aged-sptf"];
 }
 
 impl fmt::Display for Scheduler {
@@ -49,9 +52,11 @@ impl fmt::Display for Scheduler {
 /// The name of no scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no scheduler is called \"{name}\": use fcfs, sstf, c-look, sptf, aged-sptf, or aged-sptf:N \
-     with a credit of N microseconds per millisecond waited"
+    "no scheduler is called \"{name}\"; known: {}, aged-sptf:N with a credit of N microseconds per \
+     millisecond waited",
+    Scheduler::NAMES.join(", ")
 )]
+#[non_exhaustive]
 pub struct ParseSchedulerError {
     /// The name as given.
     pub name: String,
@@ -82,7 +87,7 @@ mod tests {
 
     #[test]
     fn names_parse_to_what_prints_them() {
-        for name in ["fcfs", "sstf", "c-look", "sptf", "aged-sptf", "aged-sptf:12"] {
+        for name in Scheduler::NAMES.into_iter().chain(["aged-sptf:12"]) {
             assert_eq!(name.parse::<Scheduler>().unwrap().to_string(), name);
         }
     }

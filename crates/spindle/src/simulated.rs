@@ -20,6 +20,7 @@ const MAX_ARRIVAL_NS: u64 = 1 << 63;
 
 /// Why a spindle cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SpindleError {
     /// The depth of the queue is not in `1..=256`.
     #[error("a queue depth of {depth} is not in 1..=256")]

@@ -228,7 +228,7 @@ impl Study {
         let is_meant = |(name, value): &(String, String)| match &error {
             SetError::Unknown { path, .. } | SetError::Ambiguous { path, .. } => name == path,
             SetError::Invalid { setting, .. } => *setting == format!("{name}={value}"),
-            SetError::Scenario(_) => false,
+            _ => false,
         };
         let level = chosen.iter().find(|level| level.settings.iter().any(&is_meant));
         let (line, field) = match level {

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 /// Why a link, a group of lanes, a path or a connection cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum NetworkError {
     /// A link with a rate of 0, or with frames that carry nothing.
     #[error("link \"{name}\" carries nothing: give it a rate and a frame payload above 0")]

@@ -41,8 +41,8 @@ impl Volumes {
         Ok(FileId(file))
     }
 
-    /// Deletes a file. Blocks that no snapshot holds become free with the commit. O(blocks of the file): to bound the
-    /// work of a step, [`punch`](Self::punch) a large file range by range first.
+    /// Deletes a file. Blocks that no snapshot holds become free with the commit. O(blocks of the file):
+    /// [`delete_file_step`](Self::delete_file_step) bounds the work.
     ///
     /// # Errors
     /// Outside a consistency point; if there is no such file.
@@ -51,6 +51,58 @@ impl Volumes {
         self.punch_one(id, file, Fbn(u64::MAX))?;
         self.volume_mut(id)?.files.remove(file.0);
         Ok(())
+    }
+
+    /// Deletes a file step by step: unmaps at most `most` of its blocks, the first ones. Returns whether the file is
+    /// gone, which it is with the step that leaves none. Steps may be in different consistency points; until the last,
+    /// the file exists, with the blocks that are left.
+    ///
+    /// ```
+    /// # use strewn_alloc::{Aggregate, AggregateOptions};
+    /// # use strewn_raid::{Parity, ParityGroup};
+    /// # use strewn_volume::{Fbn, Volumes};
+    /// # let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;
+    /// # let mut volumes = Volumes::new(Aggregate::new([group], AggregateOptions::default())?)?;
+    /// # let volume = volumes.create_volume(100_000)?;
+    /// # volumes.begin(10_000)?;
+    /// # let file = volumes.create_file(volume)?;
+    /// # volumes.write_all(volume, file, &Vec::from_iter((0..10_000).map(Fbn)))?;
+    /// # volumes.discard_plan();
+    /// # volumes.commit()?;
+    /// let mut is_gone = false;
+    /// while !is_gone {
+    ///     volumes.begin(0)?;
+    ///     is_gone = volumes.delete_file_step(volume, file, 4_096)?;
+    ///     // A store writes what `finish` returns, and then commits. Nothing is written here.
+    ///     volumes.discard_plan();
+    ///     volumes.commit()?;
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Outside a consistency point; if there is no such file.
+    pub fn delete_file_step(
+        &mut self,
+        id: VolumeId,
+        file: FileId,
+        most: u64,
+    ) -> Result<bool, VolumeError> {
+        self.in_consistency_point()?;
+        let image = self.image(id)?;
+        if !image.has_file(file) {
+            return Err(VolumeError::NoSuchFile(id, file));
+        }
+        if image.blocks_of(file) <= most {
+            self.delete_file(id, file)?;
+            return Ok(true);
+        }
+        // The first block that stays.
+        let stays = image.numbers_from(file, Fbn(0)).nth(most.try_into().unwrap_or(usize::MAX));
+        if let Some((stays, _)) = stays {
+            self.punch(id, file, Fbn(0)..stays)?;
+        }
+        Ok(false)
     }
 
     /// Writes one block, as [`write_all`](Self::write_all) does. Returns its VBN.

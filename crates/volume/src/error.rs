@@ -4,13 +4,14 @@ use std::error::Error;
 use std::fmt;
 
 use strewn_alloc::{
-    AggregateError, AllocateError, ConsistencyPointError, OutOfSpace, ScoreMismatch,
+    AggregateError, AllocateError, ConsistencyPointError, OutOfSpace, ScoreMismatch, SetPolicyError,
 };
 
 use super::names::{FileId, SnapshotId, VolumeId};
 
 /// Why an operation on a volume failed. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum VolumeError {
     /// There is no such volume, or it is being destroyed.
     NoSuchVolume(VolumeId),
@@ -18,6 +19,8 @@ pub enum VolumeError {
     NoSuchFile(VolumeId, FileId),
     /// There is no such snapshot of the volume, or it is being deleted.
     NoSuchSnapshot(VolumeId, SnapshotId),
+    /// A group does not get another policy.
+    SetPolicy(SetPolicyError),
     /// A consistency point is open, and the operation is allowed only between consistency points.
     ConsistencyPointOpen,
     /// No consistency point is open, and the operation needs one.
@@ -31,6 +34,10 @@ pub enum VolumeError {
         /// Tetrises not taken, including those being filled.
         tetrises: usize,
     },
+    /// The aggregate refuses a consistency point for a reason that no other variant names.
+    ConsistencyPoint(ConsistencyPointError),
+    /// The aggregate allocates no block for a reason that no other variant names.
+    Allocate(AllocateError),
     /// Fewer blocks are free and not reserved for others than are needed.
     OutOfSpace(OutOfSpace),
     /// The aggregate was mounted with scores that are not those of its maps.
@@ -67,6 +74,7 @@ impl fmt::Display for VolumeError {
             Self::NoSuchSnapshot(volume, snapshot) => {
                 write!(formatter, "there is no {snapshot} of {volume}")
             }
+            Self::SetPolicy(inner) => inner.fmt(formatter),
             Self::ConsistencyPointOpen => {
                 formatter.write_str("a consistency point is open: commit or abandon it first")
             }
@@ -86,6 +94,8 @@ impl fmt::Display for VolumeError {
                 "{tetrises} tetrises of the consistency point are not written: `finish` returns \
                 them, `discard_plan` drops them"
             ),
+            Self::ConsistencyPoint(inner) => inner.fmt(formatter),
+            Self::Allocate(inner) => inner.fmt(formatter),
             Self::OutOfSpace(inner) => inner.fmt(formatter),
             Self::Scores(inner) => inner.fmt(formatter),
             Self::VolumeFull { volume, needed, free } => write!(
@@ -111,7 +121,17 @@ impl fmt::Display for VolumeError {
     }
 }
 
-impl Error for VolumeError {}
+impl Error for VolumeError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Size(inner) => inner.source(),
+            Self::SetPolicy(inner) => inner.source(),
+            Self::ConsistencyPoint(inner) => inner.source(),
+            Self::Allocate(inner) => inner.source(),
+            _ => None,
+        }
+    }
+}
 
 impl From<ConsistencyPointError> for VolumeError {
     fn from(inner: ConsistencyPointError) -> Self {
@@ -119,6 +139,16 @@ impl From<ConsistencyPointError> for VolumeError {
             ConsistencyPointError::Open => Self::ConsistencyPointOpen,
             ConsistencyPointError::NotOpen => Self::NoConsistencyPoint,
             ConsistencyPointError::PlanLeft { tetrises } => Self::PlanLeft { tetrises },
+            other => Self::ConsistencyPoint(other),
+        }
+    }
+}
+
+impl From<SetPolicyError> for VolumeError {
+    fn from(inner: SetPolicyError) -> Self {
+        match inner {
+            SetPolicyError::ConsistencyPoint(inner) => inner.into(),
+            other => Self::SetPolicy(other),
         }
     }
 }
@@ -135,6 +165,7 @@ impl From<AllocateError> for VolumeError {
             AllocateError::OutOfSpace(inner) => Self::OutOfSpace(inner),
             AllocateError::NoConsistencyPoint => Self::NoConsistencyPoint,
             AllocateError::Scores(inner) => Self::Scores(inner),
+            other => Self::Allocate(other),
         }
     }
 }

@@ -59,8 +59,7 @@
 //!
 //! [`Volumes::persistent`] places the changed pages of all maps in the same write plan as the data, with a [`Root`]
 //! that leads to them; [`Volumes::mount`] reads them back. The store makes the plan durable first, then the root, and
-//! commits only then: `docs/allocator.md` of the repository teaches it call by call, and the example `persistent_store`
-//! does it.
+//! commits only then: the `guide` of this crate teaches it call by call, and the example `persistent_store` does it.
 //!
 //! # Snapshots of your own maps
 //!
@@ -103,6 +102,13 @@ pub use space_snapshots::SpaceSnapshots;
 pub use verify::VolumeViolation;
 pub use virtual_space::{Region, VirtualSpace, VolumeFull, VolumeTooLarge};
 pub use volumes::Volumes;
+
+/// How to build a store on volumes that survives a kill at any write, and what it costs. This is a page of the
+/// repository; its links to other pages lead there.
+#[cfg(all(doc, not(doctest)))]
+pub mod guide {
+    #![doc = include_str!("../guide.txt")]
+}
 
 /// The examples of the README are compiled and run.
 #[cfg(doctest)]

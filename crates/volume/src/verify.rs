@@ -14,6 +14,7 @@ use super::volumes::Volumes;
 
 /// What [`Volumes::verify`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum VolumeViolation {
     /// The aggregate is inconsistent in itself.
     Aggregate(AggregateViolation),
@@ -111,7 +112,14 @@ impl fmt::Display for VolumeViolation {
     }
 }
 
-impl Error for VolumeViolation {}
+impl Error for VolumeViolation {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Numbers(_, inner) => Some(inner),
+            _ => None,
+        }
+    }
+}
 
 impl From<AggregateViolation> for VolumeViolation {
     fn from(inner: AggregateViolation) -> Self {

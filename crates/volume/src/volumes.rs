@@ -138,10 +138,7 @@ impl Volumes {
     /// ```
     ///
     /// # Errors
-    /// During a consistency point.
-    ///
-    /// # Panics
-    /// If there is no such group.
+    /// During a consistency point; if there is no such group.
     pub fn set_policy(
         &mut self,
         group: GroupIndex,

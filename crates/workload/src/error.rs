@@ -5,6 +5,7 @@ use thiserror::Error;
 
 /// Why an access specification, a pattern, or the region to access is rejected. Lines are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum WorkloadError {
     /// The lines do not add up to 100 % of accesses.
     #[error(

@@ -69,7 +69,7 @@ fn idle_spindle<T: Copy>(
     made.map_err(|error| {
         let help = match error {
             SpindleError::NoCache => NO_CACHE_HELP,
-            SpindleError::Depth { .. } => "give a --depth that is",
+            _ => "give a --depth that is",
         };
         Failure::bad_input(format!("{}: {error}", drive.name()), help)
     })

@@ -5,6 +5,7 @@ use std::fmt;
 
 use strewn_raid::Vbn;
 
+use crate::group_index::GroupIndex;
 use crate::score_mismatch::ScoreMismatch;
 
 /// Fewer blocks are free than needed. The failed call allocated nothing; earlier allocations of the open consistency
@@ -27,6 +28,7 @@ impl Error for OutOfSpace {}
 
 /// Why a consistency point, or what needs one or none, is refused. Nothing changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ConsistencyPointError {
     /// A consistency point is open: commit or abandon it first.
     Open,
@@ -57,10 +59,47 @@ impl fmt::Display for ConsistencyPointError {
 
 impl Error for ConsistencyPointError {}
 
+/// Why a group does not get another policy. Nothing changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SetPolicyError {
+    /// The aggregate has no such group.
+    NoSuchGroup(GroupIndex),
+    /// A consistency point is open.
+    ConsistencyPoint(ConsistencyPointError),
+}
+
+impl fmt::Display for SetPolicyError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchGroup(group) => {
+                write!(formatter, "there is no parity group {}, counted from 0", group.0)
+            }
+            Self::ConsistencyPoint(inner) => inner.fmt(formatter),
+        }
+    }
+}
+
+impl Error for SetPolicyError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::ConsistencyPoint(inner) => inner.source(),
+            Self::NoSuchGroup(_) => None,
+        }
+    }
+}
+
+impl From<ConsistencyPointError> for SetPolicyError {
+    fn from(inner: ConsistencyPointError) -> Self {
+        Self::ConsistencyPoint(inner)
+    }
+}
+
 const NOT_OPEN: &str = "no consistency point is open: begin one first";
 
 /// Why no block was allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AllocateError {
     /// Fewer blocks are free than needed.
     OutOfSpace(OutOfSpace),
@@ -96,6 +135,7 @@ impl From<ScoreMismatch> for AllocateError {
 
 /// Why a block cannot be freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FreeError {
     /// It is not in use, or does not exist.
     NotInUse(Vbn),
@@ -116,6 +156,7 @@ impl Error for FreeError {}
 
 /// Why blocks cannot be set aside. None is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SetAsideError {
     /// The block is in use, or does not exist.
     NotFree(Vbn),

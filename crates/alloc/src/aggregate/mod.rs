@@ -22,7 +22,9 @@ use crate::policy::Policy;
 use crate::saved_scores::{MountError, SavedScores};
 use crate::tetris::{OpenTetris, Tetris};
 
-pub use error::{AllocateError, ConsistencyPointError, FreeError, OutOfSpace, SetAsideError};
+pub use error::{
+    AllocateError, ConsistencyPointError, FreeError, OutOfSpace, SetAsideError, SetPolicyError,
+};
 pub use verify::AggregateViolation;
 
 /// Where a block of an aggregate lies.
@@ -246,18 +248,17 @@ impl<T: Copy> Aggregate<T> {
     /// the policy set last.
     ///
     /// # Errors
-    /// If a consistency point is open.
-    ///
-    /// # Panics
-    /// If there is no such group.
+    /// If a consistency point is open, or there is no such group.
     pub fn set_policy(
         &mut self,
         group: GroupIndex,
         policy: Box<dyn Policy>,
-    ) -> Result<(), ConsistencyPointError> {
+    ) -> Result<(), SetPolicyError> {
         self.nothing_open()?;
+        let of_group = self.groups.get_mut(group.index());
+        let of_group = of_group.ok_or(SetPolicyError::NoSuchGroup(group))?;
         self.keeps_near = policy.keeps_near();
-        self.groups[group.index()].policy = policy;
+        of_group.policy = policy;
         Ok(())
     }
 

@@ -43,6 +43,7 @@ impl<T: Copy> Aggregate<T> {
 
 /// What [`Aggregate::verify`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum AggregateViolation {
     /// A summary level of the map marks words as full that have a free block.
     MarkedFull {

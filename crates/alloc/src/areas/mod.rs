@@ -75,6 +75,12 @@ impl Areas {
         self.scores.len() as u32
     }
 
+    /// Blocks of a whole area. The last area of a group may have fewer.
+    #[must_use]
+    pub fn area_blocks(&self) -> u32 {
+        self.largest
+    }
+
     /// Free blocks in `area`.
     ///
     /// # Panics
@@ -141,8 +147,9 @@ impl Areas {
         self.withheld.binary_search(&area).is_ok()
     }
 
-    /// The withheld areas, in ascending order.
-    pub(crate) fn withheld(&self) -> &[u32] {
+    /// The areas withheld from allocation while a cleaning empties them, in ascending order: usually none.
+    #[must_use]
+    pub fn withheld(&self) -> &[u32] {
         &self.withheld
     }
 

@@ -1,6 +1,7 @@
 //! Measures of the layout of a file.
 
-use std::ops::Range;
+use std::iter::Sum;
+use std::ops::{Add, Range};
 
 use strewn_base::state::SavedValue;
 use strewn_raid::Vbn;
@@ -23,6 +24,30 @@ pub struct FileLayout {
     /// The share of the spindles between the lowest and the highest DBN of the file, 0 to 1. With several parity
     /// groups: the sum over the groups of the file, as a share of all their spindles.
     pub span: f64,
+}
+
+/// Two files, or sets of files, together. Extents and blocks are summed. The score is the mean, each file weighted by
+/// its blocks; the span is the larger one, since the spans of files may overlap.
+impl Add for FileLayout {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let blocks = self.blocks + other.blocks;
+        let weighted = |layout: Self| layout.score * layout.blocks as f64;
+        let score = match blocks {
+            0 => 1.0,
+            blocks => (weighted(self) + weighted(other)) / blocks as f64,
+        };
+        let (extents, span) = (self.extents + other.extents, self.span.max(other.span));
+        Self { score, extents, blocks, span }
+    }
+}
+
+/// Many files together, as by [`Add`]; no file is contiguous and has no blocks.
+impl Sum for FileLayout {
+    fn sum<I: Iterator<Item = Self>>(layouts: I) -> Self {
+        layouts.fold(Self { score: 1.0, extents: 0, blocks: 0, span: 0.0 }, Self::add)
+    }
 }
 
 impl FileLayout {

@@ -17,6 +17,7 @@ pub struct RequestMix {
 
 /// Why a mix of requests is invalid.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub enum RequestMixError {
     /// A request has no blocks.
     NoBlocks,

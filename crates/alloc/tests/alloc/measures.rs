@@ -428,3 +428,16 @@ fn a_map_says_where_a_block_lay_before() {
     assert_eq!(map.replace(1, Vbn(0)), Some(Vbn(99)));
     assert_eq!((map.get(0), map.get(1)), (None, Some(Vbn(0))));
 }
+
+#[test]
+fn layouts_of_several_files_add_up() {
+    let [whole, pieces] =
+        [FileLayout::of_extents(300, 1, 0.2), FileLayout::of_extents(101, 11, 0.5)];
+    let both = whole + pieces;
+    assert_eq!((both.blocks, both.extents, both.span), (401, 12, 0.5));
+    let expected = (300.0 + 101.0 * 0.9) / 401.0;
+    assert!((both.score - expected).abs() < 1e-12, "{}", both.score);
+    assert_eq!([whole, pieces].into_iter().sum::<FileLayout>(), both);
+    let none: FileLayout = [].into_iter().sum();
+    assert_eq!((none.score, none + whole), (1.0, whole));
+}

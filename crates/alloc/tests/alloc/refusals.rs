@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use strewn_alloc::{
     Aggregate, AggregateError, AggregateLocation, AggregateOptions, AllocateError, AllocationShape,
     Areas, BlockMap, ConsistencyPointError, DelayedFrees, FreeError, GroupIndex, MountError,
-    OutOfSpace, Policy, PolicyName, SavedScores, ScoreMismatch, SetAsideError, SummaryBitmap,
+    OutOfSpace, Policy, PolicyName, SavedScores, ScoreMismatch, SetAsideError, SetPolicyError,
+    SummaryBitmap,
 };
 use strewn_raid::{
     BlockLocation, Dbn, Member, MemberSet, Parity, ParityGroup, SpindleIndex, StripeBytes, Vbn,
@@ -207,6 +208,10 @@ impl Policy for Astray {
 fn a_policy_that_names_an_area_that_is_not_there_gets_the_emptiest() {
     let mut aggregate = aggregate(128, options());
     aggregate.set_policy(GROUP, Box::new(Astray)).unwrap();
+    let nowhere = aggregate.set_policy(GroupIndex(1), Box::new(Astray));
+    assert_eq!(nowhere, Err(SetPolicyError::NoSuchGroup(GroupIndex(1))));
+    let areas = aggregate.free_map(GROUP).areas();
+    assert_eq!((areas.free_blocks_in(0), areas.withheld()), (areas.area_blocks(), &[][..]));
     assert_eq!(write(&mut aggregate, 256).len(), 256);
 }
 

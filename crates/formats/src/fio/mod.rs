@@ -19,6 +19,7 @@ mod json;
 mod latency;
 mod option;
 mod output;
+mod output_read;
 mod per_direction;
 mod setting;
 mod size;

@@ -13,7 +13,7 @@ use crate::text::WriteError;
 ///
 /// The fields are fio 3.33's, in its order and units. `disk_util` is left out, as fio does if there
 /// is no disk of the host. [`Output::to_json`] writes them as fio does: `"key" : value`, numbers
-/// with a fraction to six decimals.
+/// with a fraction to six decimals. [`Output::load`] reads a file of fio's or of this crate's.
 ///
 /// ```
 /// use strewn_formats::fio::{DirectionResult, JobResult, LatencyBins, Output};
@@ -27,8 +27,7 @@ use crate::text::WriteError;
 ///
 /// let json = output.to_json()?;
 /// assert!(json.contains("\"iops\" : 100.000000"));
-/// let again: Output = serde_json::from_str(&json)?;
-/// assert_eq!(again, output);
+/// assert_eq!(Output::parse(&json, "fio.json")?, output);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -73,3 +73,28 @@ fn a_long_figure_is_the_same_when_read_again() {
     let again: Output = serde_json::from_str(&written).unwrap();
     assert_eq!(again.to_json().unwrap(), written);
 }
+
+#[test]
+fn results_are_read_with_remarks_around_them() {
+    let real = Output::parse(REAL, "real.json").unwrap();
+    assert_eq!(real, serde_json::from_str(REAL).unwrap());
+    let remarks = format!("fio: engine libaio not loadable\nnote: a remark\n{REAL}\nfio: done\n");
+    assert_eq!(Output::read(remarks.as_bytes(), None).unwrap(), real);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.json");
+    std::fs::write(&path, REAL).unwrap();
+    assert_eq!(Output::load(&path).unwrap(), real);
+}
+
+#[test]
+fn what_is_no_result_of_fio_is_refused_at_its_place() {
+    let problem = |text: &str| Output::parse(text, "x.json").unwrap_err().problem();
+    assert_eq!(problem("no JSON"), "x.json: there is no JSON in it");
+    assert_eq!(problem("{}"), "x.json: the JSON has no `fio version`");
+    let wrong = "fio: a remark\n{\n \"fio version\" : \"fio-3.33\",\n \"timestamp\" : \"now\"\n}";
+    let expected = "x.json:4:20: invalid type: string \"now\", expected u64";
+    assert_eq!(problem(wrong), expected);
+    assert!(problem("{\n \"jobs\" : [").starts_with("x.json:2:11: EOF"));
+    assert!(Output::load("/nowhere/at/all.json").is_err());
+    assert!(Output::read(&[b'{', 0xff][..], None).is_err());
+}

@@ -31,6 +31,7 @@ pub use streams::{goes_to_random_places, stream_matches};
 
 /// Why a scenario's array cannot be set up, although the file itself is valid.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum BuildError {
     /// The layout over spindles or blades is invalid.
     #[error(transparent)]

@@ -16,6 +16,7 @@ mod page_cache;
 mod phases;
 mod read_ahead;
 mod receiving;
+mod recorder;
 mod remote_clients;
 mod room;
 mod snapshots;

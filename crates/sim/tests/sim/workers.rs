@@ -18,10 +18,10 @@ use strewn_workload::{
     Sequence,
 };
 
-const FILE_SECTORS: u64 = 1 << 20;
-const MS: u64 = 1_000_000;
+pub(crate) const FILE_SECTORS: u64 = 1 << 20;
+pub(crate) const MS: u64 = 1_000_000;
 
-fn simulation<H: Host>(host: H) -> Simulation<InPlace<()>, H> {
+pub(crate) fn simulation<H: Host>(host: H) -> Simulation<InPlace<()>, H> {
     let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
     let drive = Arc::new(Drive::new(&profile).unwrap());
     let spindle_sectors = drive.capacity_sectors();

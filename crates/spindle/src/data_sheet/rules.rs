@@ -5,7 +5,7 @@
 
 use super::{Assumption, DataSheet, DataSheetError, DataSheetFault, DataSheetProfile};
 use crate::profile::{Profile, ProfileError};
-use crate::profile_template::SKEW_MARGIN_REV;
+use crate::profile_template::{BAND_CYLINDERS, OVERHEAD_MS, SKEW_MARGIN_REV, WRITE_SETTLE_SHARE};
 use crate::profile_validation::{MAX_CAPACITY_SECTORS, MAX_SECTORS_PER_TRACK};
 
 /// A seek to the next track, as a share of the average: 0.03 (Ultrastar DC HC310) to 0.08 (Savvio 10K.4).
@@ -14,20 +14,14 @@ const TRACK_TO_TRACK_SHARE: f64 = 0.05;
 const LEAST_TRACK_TO_TRACK_MS: f64 = 0.2;
 /// A seek over the whole stroke in average seeks: 1.9 (Cheetah 15K.7) to 2.3 (Constellation.2).
 const FULL_STROKE_SEEKS: f64 = 2.0;
-/// The settling of a write as a share of an average seek: 0.11 (Ultrastar DC HC310) to 0.16 (Savvio 10K.4).
-const WRITE_SETTLE_SHARE: f64 = 0.12;
 /// Tracks on a surface for each byte of a mean track: 0.14 (Cheetah 15K.7) to 0.34 (16 TB drives).
 const TRACKS_FOR_EACH_BYTE: f64 = 0.25;
 /// Most heads that are assumed: two to each of twelve discs.
 const MOST_HEADS: f64 = 24.0;
 /// Largest capacity that 32 bits address in sectors of 512 bytes; larger drives have sectors of 4 KiB.
 const MOST_BYTES_OF_SMALL_SECTORS: f64 = 512.0 * 4_294_967_296.0;
-/// Between the measured Cheetah 15K.5's 0 and 0.63 ms.
-const OVERHEAD_MS: f64 = 0.15;
 /// A usual number.
 const ZONES: u32 = 24;
-/// Drives of 10,000 rpm and more have narrow bands: the measured Cheetah 15K.5's have 65 cylinders.
-const BAND_CYLINDERS: [u32; 2] = [64, 256];
 const CACHE_SEGMENTS: u32 = 32;
 const MIB: f64 = 1_048_576.0;
 

@@ -11,6 +11,7 @@ use crate::names::VolumeId;
 
 /// Why [`Volumes::mount`](crate::Volumes::mount) failed. `E` is the error of the caller's reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum VolumesMountError<E> {
     /// The options or groups are invalid.
     Aggregate(MountError),
@@ -39,6 +40,7 @@ pub enum VolumesMountError<E> {
 
 /// Damaged metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Damage {
     /// The bytes are not a root, or of an unknown version.
     ForeignRoot,
@@ -111,8 +113,15 @@ impl<E: fmt::Display> fmt::Display for VolumesMountError<E> {
 
 impl Error for Damage {}
 
-/// The message contains that of `E`, which need not be an [`Error`] itself.
-impl<E: fmt::Debug + fmt::Display> Error for VolumesMountError<E> {}
+/// The message contains that of `E`, which need not be an [`Error`] itself, so that it is no source.
+impl<E: fmt::Debug + fmt::Display> Error for VolumesMountError<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Aggregate(inner) => inner.source(),
+            _ => None,
+        }
+    }
+}
 
 impl<E> From<Damage> for VolumesMountError<E> {
     fn from(inner: Damage) -> Self {

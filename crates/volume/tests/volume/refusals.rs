@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use strewn_alloc::{
     Aggregate, AggregateError, AggregateOptions, AllocationShape, BlockSize, GroupIndex,
-    MOST_BLOCKS, OutOfMemory, OutOfSpace, PolicyName,
+    MOST_BLOCKS, OutOfMemory, OutOfSpace, PolicyName, SetPolicyError,
 };
 use strewn_raid::{Parity, ParityGroup, Vbn};
 use strewn_volume::{CleaningPlan, Fbn, Region, VirtualSpace, VolumeError, VolumeId, Volumes};
@@ -177,9 +177,20 @@ fn steps_without_a_limit_go_to_the_end() {
 fn a_mounted_or_new_store_takes_a_policy_of_its_own() {
     let mut volumes = volumes(128);
     volumes.set_policy(GroupIndex(0), PolicyName::FirstFit.policy()).unwrap();
+    let refused = volumes.set_policy(GroupIndex(1), PolicyName::FirstFit.policy());
+    let nowhere = SetPolicyError::NoSuchGroup(GroupIndex(1));
+    assert_eq!(refused, Err(VolumeError::SetPolicy(nowhere)));
     volumes.begin(0).unwrap();
     let refused = volumes.set_policy(GroupIndex(0), PolicyName::FirstFit.policy());
     assert_eq!(refused, Err(VolumeError::ConsistencyPointOpen));
+}
+
+#[test]
+fn an_error_leads_to_its_cause() {
+    let cause = OutOfMemory { bytes: 12 };
+    let error = VolumeError::Size(AggregateError::OutOfMemory(cause));
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.downcast_ref(), Some(&cause));
 }
 
 /// The name of the variable that turns the test below into its own child.

@@ -6,6 +6,7 @@ use super::address::BlockAddress;
 
 /// Why an array cannot be restored from its metadata.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum RestoreError {
     /// The configuration is invalid.
     #[error(transparent)]

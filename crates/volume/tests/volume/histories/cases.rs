@@ -164,6 +164,26 @@ fn a_clone_of_a_clone_outlives_changes_of_both_origins() {
 }
 
 #[test]
+fn a_file_is_deleted_step_by_step_in_several_consistency_points() {
+    let mut volumes = volumes(4, 64);
+    let volume = volumes.create_volume(100).unwrap();
+    let file = write(&mut volumes, volume, 0..10);
+    for (left, is_gone) in [(6, false), (2, false), (0, true)] {
+        volumes.begin(0).unwrap();
+        assert_eq!(volumes.delete_file_step(volume, file, 4), Ok(is_gone));
+        volumes.discard_plan();
+        volumes.commit().unwrap();
+        let image = volumes.image(volume).unwrap();
+        assert_eq!((image.blocks_of(file), image.has_file(file)), (left, !is_gone));
+        assert_eq!(volumes.space().active, left);
+        volumes.verify().unwrap();
+    }
+    volumes.begin(0).unwrap();
+    let again = volumes.delete_file_step(volume, file, 4);
+    assert_eq!(again, Err(VolumeError::NoSuchFile(volume, file)));
+}
+
+#[test]
 fn regression_a_consistency_point_while_a_volume_with_snapshots_is_taken_apart() {
     let mut volumes = volumes(4, 64);
     let volume = volumes.create_volume(6).unwrap();

@@ -168,7 +168,11 @@ impl Modelled {
             }
             Action::DeleteFile(volume, file) => {
                 if let Some((volume, file)) = self.file(volume, file) {
-                    self.volumes.delete_file(volume, file).unwrap();
+                    // At once, or step by step.
+                    match file.0.is_multiple_of(2) {
+                        true => self.volumes.delete_file(volume, file).unwrap(),
+                        false => while !self.volumes.delete_file_step(volume, file, 3).unwrap() {},
+                    }
                     let of = self.model.volumes.get_mut(&volume).unwrap();
                     of.files.remove(&file);
                     of.fresh.retain(|(other, _)| *other != file);
