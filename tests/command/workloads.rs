@@ -796,7 +796,7 @@ fn bad_input() {
         (&["--fio-job", "x.icf"], &["x.icf:1", "help: "]),
         (&["--fio-job", "empty"], &["there is no job", "help: "]),
         (&["--trace", "empty"], &["the trace is empty", "help: "]),
-        (&["--trace", "directory"], &["is a directory", "plain or gzip"]),
+        (&["--trace", "directory"], &["is a directory", "plain, gzip or zstd"]),
         (&["--trace", "x.icf"], &["x.icf:1", "help: "]),
         (&["--trace", "t.spc"], &["t.spc:2", "arrives before the one ahead", "--hold-back"]),
         (&["--trace", "units.spc"], &["several devices: 0, 3", "--trace-device N"]),
