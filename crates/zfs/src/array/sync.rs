@@ -117,13 +117,12 @@ impl ZfsArray {
         if self.is_sync_due(now_ns) {
             self.begin_sync(now_ns, driver);
         }
-        let dirty_percent = self.transactions.dirty_percent();
-        let Some(syncing) = &mut self.transactions.syncing else { return };
         let vdevs = self.config.vdevs.len() as u32;
         // Without a throttle all are queued at once.
         let most = self.config.throttle_slots.map_or(u32::MAX, |slots| slots * vdevs);
-        while syncing.under_way < most
-            && let Some(write) = syncing.writes.front()
+        while let Some(syncing) = &mut self.transactions.syncing
+            && syncing.under_way < most
+            && let Some(write) = syncing.writes.front().copied()
         {
             // A stage waits for those before.
             if syncing.under_way > 0 && write.stage != syncing.stage {
@@ -138,12 +137,10 @@ impl ZfsArray {
             }
             syncing.stage = write.stage;
             syncing.under_way += 1;
-            let BlockWrite { vdev, offset, bytes, .. } = *write;
             syncing.writes.pop_front();
-            self.drives.write(now_ns, (vdev, offset), bytes);
-            // Each goes to its drives at once if they may have it; later ones are joined with what waits.
-            self.drives.issue(dirty_percent, &self.config.processor, &mut self.counters, driver);
+            self.issue_block(now_ns, write, driver);
         }
+        let Some(syncing) = &mut self.transactions.syncing else { return };
         if syncing.under_way == 0 && syncing.writes.is_empty() {
             if syncing.stage == Stage::Uberblock {
                 self.end_sync(now_ns);
@@ -159,6 +156,19 @@ impl ZfsArray {
                 self.drives.write_uberblocks(now_ns, &turned[..most]);
             }
         }
+    }
+
+    /// Gives a block to its drives' queues.
+    pub(super) fn queue_block(
+        &mut self,
+        now_ns: u64,
+        BlockWrite { vdev, offset, bytes, .. }: BlockWrite,
+        driver: &mut impl Driver<()>,
+    ) {
+        self.drives.write(now_ns, (vdev, offset), bytes);
+        let dirty_percent = self.transactions.dirty_percent();
+        // Each goes to its drives at once if they may have it; later ones are joined with what waits.
+        self.drives.issue(dirty_percent, &self.config.processor, &mut self.counters, driver);
     }
 
     fn begin_sync(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
