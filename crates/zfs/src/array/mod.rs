@@ -130,7 +130,11 @@ impl ZfsArray {
             prefetchers: shapes.iter().map(prefetcher).collect(),
             pipeline: Pipeline::new(),
             drives: Drives::new(&config.vdevs),
-            transactions: Transactions::new(&blocks, &config, space.room_bytes()),
+            transactions: Transactions::new(
+                &blocks,
+                &config,
+                space.room_for(config.is_synchronous),
+            ),
             host: Host::default(),
             intent_log: IntentLog::new(config.vdevs.len()),
             counters: Counters::default(),
@@ -158,11 +162,11 @@ impl ZfsArray {
             self.go_on_syncing(now_ns, driver);
             let goes_on = self.go_on_resilvering(now_ns, driver);
             self.admit_waiting(now_ns, driver);
-            self.intent_log.go_on(now_ns, &mut self.space.pool, &mut self.drives);
+            let has_room = self.intent_log.go_on(now_ns, &mut self.space.pool, &mut self.drives);
             let dirty_percent = self.transactions.dirty_percent();
             let costs = &self.config.processor;
             self.drives.issue(dirty_percent, costs, &mut self.counters, driver);
-            if !self.drives.has_done() && !goes_on {
+            if !self.drives.has_done() && !goes_on && has_room {
                 break;
             }
         }
