@@ -148,7 +148,8 @@ impl MetaslabGroup {
 
     /// Sectors that may be allocated now.
     pub fn allocatable(&self) -> u64 {
-        self.metaslabs.iter().map(|metaslab| u64::from(metaslab.free().free())).sum()
+        let metaslabs = (0u32..).zip(&self.metaslabs).filter(|(id, _)| Some(*id) != self.excluded);
+        metaslabs.map(|(_, metaslab)| u64::from(metaslab.free().free())).sum()
     }
 
     /// Frees sectors in the transaction group that is syncing.

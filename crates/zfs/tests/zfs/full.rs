@@ -3,7 +3,9 @@
 use strewn_array::{Array, Direction};
 use strewn_raid::SpindleIndex;
 use strewn_testing::seeds;
-use strewn_zfs::{Redundancy, ResilverKind, Vdev, VolumeConfig, ZfsArray, ZfsConfig};
+use strewn_zfs::{
+    Pool, PoolOptions, Redundancy, ResilverKind, Vdev, VolumeConfig, ZfsArray, ZfsConfig,
+};
 
 use crate::machine::{Machine, raid_z2};
 use crate::volumes::SplitMix;
@@ -42,11 +44,19 @@ fn pool(random: &mut SplitMix, percent: u64) -> ZfsConfig {
     config
 }
 
+#[test]
+fn the_metaslab_of_the_intent_log_is_no_room_for_data() {
+    let redundancy = Redundancy::Mirror { drives: 2 };
+    let vdev = Vdev { redundancy, ashift: 12, drive_bytes: 147_000 * MIB, scale_down: 1 };
+    let pool = Pool::new(&[vdev; 10], PoolOptions::default());
+    assert_eq!(pool.allocatable(), pool.bytes());
+}
+
 /// Every write is answered, or refused for lack of room, whatever else the pool does.
 #[test]
 fn pools_that_are_nearly_full_go_on() {
     let (mut ran, mut refused) = (0, 0);
-    for seed in seeds(30, 2_000) {
+    for seed in seeds(60, 2_000) {
         let mut random = SplitMix(seed);
         let percent = 85 + random.next() % 13;
         let config = pool(&mut random, percent);
