@@ -195,7 +195,7 @@ static void
 parse(int argc, char **argv)
 {
 	int letter;
-	while ((letter = getopt(argc, argv, "t:p:d:n:v:a:o:b:P:x:s:T:D:B:E:L:1er")) != -1) {
+	while ((letter = getopt(argc, argv, "t:p:d:n:v:a:o:b:P:x:s:T:D:B:E:L:C:M:1er")) != -1) {
 		switch (letter) {
 		case 't': opt.type = optarg; break;
 		case 'p': opt.parity = atoi(optarg); break;
@@ -213,6 +213,8 @@ parse(int argc, char **argv)
 		case 'B': opt.blocks = optarg; break;
 		case 'E': event_log = open_for_writing(optarg); break;
 		case 'L': positioning_us = atoi(optarg); break;
+		case 'C': command_us = atoi(optarg); break;
+		case 'M': megabytes_a_second = atoi(optarg); break;
 		case '1': one_thread = 1; break;
 		case 'e': opt.settle = 1; break;
 		case 'r': opt.read = 1; break;

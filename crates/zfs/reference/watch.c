@@ -5,6 +5,7 @@
 #include "real_pool.h"
 #include <sys/spa_impl.h>
 #include <sys/vdev_impl.h>
+#include <sys/vdev_file.h>
 #include <sys/metaslab_impl.h>
 #include <sys/zio_checksum.h>
 #include <sys/syscall.h>
@@ -15,10 +16,14 @@
 /* The library's function behind the one of that name here. */
 #define	LIBRARY(name) ({ static __typeof__(&name) f; if (f == NULL) f = dlsym(RTLD_NEXT, #name); f; })
 
+#define	DRIVE_THREADS	256
+
+static taskq_t *drive_queue;		/* file vdevs hand their commands to its threads */
+
 /* ---- The event log ---- */
 
 FILE *event_log;
-int one_thread, positioning_us;
+int one_thread, positioning_us, command_us, megabytes_a_second = 150;
 
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -154,7 +159,10 @@ metaslab_sync_reassess(metaslab_group_t *group)
 
 /* ---- Repeatable runs ---- */
 
-/* Blocks are allocated in the order in which the threads of a queue get to them. */
+/*
+ * Blocks are allocated in the order in which the threads of a queue get to them. File vdevs have a queue of their own,
+ * whose threads wait for emulated drives: a driver takes as many commands as vdev queues send.
+ */
 EXPORTED taskq_t *
 taskq_create(const char *name, int threads, pri_t priority, int least, int most, uint_t flags)
 {
@@ -162,7 +170,13 @@ taskq_create(const char *name, int threads, pri_t priority, int least, int most,
 		threads = 1;
 		flags &= ~TASKQ_THREADS_CPU_PCT;
 	}
-	return (LIBRARY(taskq_create)(name, threads, priority, least, most, flags));
+	int is_drives = strcmp(name, "z_vdev_file") == 0;
+	if (positioning_us != 0 && is_drives)
+		threads = DRIVE_THREADS;
+	taskq_t *queue = LIBRARY(taskq_create)(name, threads, priority, least, most, flags);
+	if (is_drives)
+		drive_queue = queue;
+	return (queue);
 }
 
 EXPORTED int
@@ -189,35 +203,90 @@ clock_gettime(clockid_t clock, struct timespec *time)
 /* ---- Commands of the drives: what leaves the vdev queues ---- */
 
 static struct { uint64_t commands, bytes; } io[2];	/* reads, writes */
-static pthread_mutex_t drive_locks[1024];		/* by file descriptor; all zeros is an unlocked mutex */
-static off_t drive_ends[1024];				/* where the last command ended */
+#define	MOST_UNDER_WAY	128
+static struct drive {
+	pthread_mutex_t lock;				/* all zeros is an unlocked mutex */
+	uint64_t free_ns;				/* when it is done with all it has */
+	off_t end;					/* where its last command ends */
+	struct { off_t offset; uint64_t done_ns; } under_way[MOST_UNDER_WAY];
+} emulated[1024];					/* by file descriptor */
 
+static uint64_t
+now_ns(void)
+{
+	struct timespec time;
+	syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &time);
+	return (time.tv_sec * 1000000000ULL + time.tv_nsec);
+}
+
+/*
+ * A drive with one arm takes its commands in the order in which its vdev queue sends them, which is not that in which
+ * threads get to them.
+ */
+static void
+start_command(int fd, size_t length, off_t offset)
+{
+	struct drive *drive = &emulated[fd % 1024];
+	int place = 0;
+	pthread_mutex_lock(&drive->lock);
+	while (place < MOST_UNDER_WAY && drive->under_way[place].done_ns != 0)
+		place++;
+	VERIFY(place < MOST_UNDER_WAY);
+	uint64_t overhead_us = command_us + (offset == drive->end ? 0 : positioning_us);
+	uint64_t transfer_ns = length * 1000 / megabytes_a_second;
+	drive->free_ns = MAX(now_ns(), drive->free_ns) + overhead_us * 1000 + transfer_ns;
+	drive->end = offset + length;
+	drive->under_way[place].offset = offset;
+	drive->under_way[place].done_ns = drive->free_ns;
+	pthread_mutex_unlock(&drive->lock);
+}
+
+/* Waits until a command is done that was started. */
 static void
 drive_command(int fd, int direction, size_t length, off_t offset)
 {
-	pthread_mutex_t *lock = &drive_locks[fd % 1024];
-	off_t *end = &drive_ends[fd % 1024];
 	__atomic_add_fetch(&io[direction].commands, 1, __ATOMIC_RELAXED);
 	__atomic_add_fetch(&io[direction].bytes, length, __ATOMIC_RELAXED);
-	pthread_mutex_lock(lock);
-	if (positioning_us != 0 && offset != *end)
-		usleep(positioning_us);
-	*end = offset + length;
-	pthread_mutex_unlock(lock);
+	struct drive *drive = &emulated[fd % 1024];
+	uint64_t done_ns = 0;
+	pthread_mutex_lock(&drive->lock);
+	for (int place = 0; place < MOST_UNDER_WAY && done_ns == 0; place++) {
+		if (drive->under_way[place].done_ns != 0 && drive->under_way[place].offset == offset) {
+			done_ns = drive->under_way[place].done_ns;
+			drive->under_way[place].done_ns = 0;
+		}
+	}
+	pthread_mutex_unlock(&drive->lock);
+	struct timespec until = { done_ns / 1000000000, done_ns % 1000000000 };
+	while (done_ns != 0 && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
 }
 
-EXPORTED ssize_t
-pread64(int fd, void *data, size_t length, off_t offset)
+EXPORTED taskqid_t
+taskq_dispatch(taskq_t *queue, task_func_t function, void *argument, uint_t flags)
 {
-	drive_command(fd, 0, length, offset);
-	return (syscall(SYS_pread64, fd, data, length, offset));
+	zio_t *zio = argument;
+	if (positioning_us != 0 && queue == drive_queue &&
+	    (zio->io_type == ZIO_TYPE_READ || zio->io_type == ZIO_TYPE_WRITE)) {
+		vdev_file_t *file = zio->io_vd->vdev_tsd;
+		start_command(file->vf_file->f_fd, zio->io_size, zio->io_offset);
+	}
+	return (LIBRARY(taskq_dispatch)(queue, function, argument, flags));
 }
 
-EXPORTED ssize_t
-pwrite64(int fd, const void *data, size_t length, off_t offset)
+/* Not `pwrite64`: the library divides each write at random into two calls of it, to test what survives a crash. */
+EXPORTED int
+zfs_file_pwrite(zfs_file_t *file, const void *data, size_t length, loff_t offset, ssize_t *left)
 {
-	drive_command(fd, 1, length, offset);
-	return (syscall(SYS_pwrite64, fd, data, length, offset));
+	drive_command(file->f_fd, 1, length, offset);
+	return (LIBRARY(zfs_file_pwrite)(file, data, length, offset, left));
+}
+
+EXPORTED int
+zfs_file_pread(zfs_file_t *file, void *data, size_t length, loff_t offset, ssize_t *left)
+{
+	drive_command(file->f_fd, 0, length, offset);
+	return (LIBRARY(zfs_file_pread)(file, data, length, offset, left));
 }
 
 void

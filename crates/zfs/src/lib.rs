@@ -106,7 +106,7 @@ mod raid_z;
 mod vdev;
 mod volume;
 
-pub use array::{ResilverKind, VolumeConfig, ZfsArray, ZfsConfig};
+pub use array::{PipelineCosts, ResilverKind, VolumeConfig, ZfsArray, ZfsConfig};
 pub use block::{Block, BlockWrite, Stage};
 pub use fragmentation::{Histogram, Version};
 pub use order::AllocationOrder;

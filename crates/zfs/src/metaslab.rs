@@ -56,8 +56,12 @@ pub struct Metaslab {
     freeing: Freed,
     /// Freed in earlier passes of the transaction group.
     freed: Freed,
+    /// How many sectors they are.
+    freed_sectors: u32,
     /// Freed before, by the parity of their transaction group.
     deferred: [Freed; DEFERRED],
+    /// How many sectors they are.
+    deferred_sectors: [u32; DEFERRED],
     /// In use as of the last sync pass that had a part here.
     allocated: u32,
     /// Allocated since.
@@ -85,7 +89,9 @@ impl Metaslab {
             free: FreeSegments::new(sectors, ashift),
             freeing: Vec::new(),
             freed: Vec::new(),
+            freed_sectors: 0,
             deferred: [Vec::new(), Vec::new()],
+            deferred_sectors: [0; DEFERRED],
             allocated: 0,
             allocating: 0,
             cursors: [0; 64],
@@ -203,22 +209,26 @@ impl Metaslab {
             add_joined(set, &mut space_map);
         }
         self.freed.append(&mut self.freeing);
+        self.freed_sectors += freed;
         self.space_map = Some(space_map);
     }
 
     /// Sectors that are freed, but may not be allocated yet.
     pub fn deferred(&self) -> u32 {
-        self.deferred.iter().flatten().map(|(_, sectors)| sectors).sum()
+        self.deferred_sectors.iter().sum()
     }
 
     /// The transaction group is synced. What was freed two before may be allocated.
     pub fn sync_done(&mut self, txg: u64, version: Version, defers: bool) {
-        let slot = &mut self.deferred[txg as usize % DEFERRED];
+        let parity = txg as usize % DEFERRED;
+        let slot = &mut self.deferred[parity];
         for (start, sectors) in slot.drain(..) {
             self.free.add(start, sectors);
         }
         std::mem::swap(slot, &mut self.freed);
+        self.deferred_sectors[parity] = std::mem::take(&mut self.freed_sectors);
         if !defers {
+            self.deferred_sectors[parity] = 0;
             for (start, sectors) in slot.drain(..) {
                 self.free.add(start, sectors);
             }

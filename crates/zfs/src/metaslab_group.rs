@@ -67,19 +67,22 @@ impl MetaslabGroup {
         after: Option<Order>,
     ) -> Option<u32> {
         let ids = (0..self.metaslabs.len() as u32).filter(|id| Some(*id) != self.excluded);
-        let mut orders: Vec<Order> = ids.map(|id| self.order(id)).collect();
-        if let Some(after) = after {
-            orders.retain(|order| *order > after);
-        }
-        orders.sort_unstable();
-        let most = if try_hard { usize::MAX } else { MOST_TRIES + 1 };
-        let mut orders = orders.into_iter().take(most);
+        let orders = ids.map(|id| self.order(id));
+        let orders = orders.filter(|order| after.is_none_or(|after| *order > after));
         let suits = |&(_, _, id): &Order| {
             let metaslab = &self.metaslabs[id as usize];
             metaslab.has_room(sectors)
                 && (is_first || metaslab.active_as.is_some() || try_hard || !unlike.contains(&id))
         };
-        orders.find(suits).map(|(_, _, id)| id)
+        // As a rule the first has room, and none need be sorted.
+        let first = orders.clone().min()?;
+        if suits(&first) {
+            return Some(first.2);
+        }
+        let mut orders: Vec<Order> = orders.collect();
+        orders.sort_unstable();
+        let most = if try_hard { usize::MAX } else { MOST_TRIES + 1 };
+        orders.into_iter().take(most).find(suits).map(|(_, _, id)| id)
     }
 
     /// Allocates `sectors` consecutive ones, in another metaslab than those of the block's other copies in this group.
@@ -145,7 +148,8 @@ impl MetaslabGroup {
 
     /// Sectors that may be allocated now.
     pub fn allocatable(&self) -> u64 {
-        self.metaslabs.iter().map(|metaslab| u64::from(metaslab.free().free())).sum()
+        let metaslabs = (0u32..).zip(&self.metaslabs).filter(|(id, _)| Some(*id) != self.excluded);
+        metaslabs.map(|(_, metaslab)| u64::from(metaslab.free().free())).sum()
     }
 
     /// Frees sectors in the transaction group that is syncing.

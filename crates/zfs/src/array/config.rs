@@ -2,6 +2,7 @@
 
 use strewn_array::ProcessorCosts;
 
+use super::pipeline::PipelineCosts;
 use crate::fragmentation::Version;
 use crate::vdev::Vdev;
 
@@ -30,6 +31,8 @@ pub struct ZfsConfig {
     pub resilver: ResilverKind,
     /// Whether a write is answered only when the intent log has it (`sync=always`), or from memory.
     pub is_synchronous: bool,
+    /// What each block of a transaction group costs the threads that it passes.
+    pub pipeline: PipelineCosts,
     /// Seed of what timing decides in a real pool: the order of allocations under the throttle.
     pub seed: u64,
     /// What work costs the processor.

@@ -288,7 +288,11 @@ impl ZfsArray {
             self.host.delayed.front().copied().filter(|(at_ns, _)| *at_ns <= now_ns)
         {
             self.host.delayed.pop_front();
-            self.make_dirty(now_ns, id, driver);
+            match self.transactions.has_no_room() {
+                // Others came meanwhile, and took what the pool has room for.
+                true => self.host.stalled.push_back(id),
+                false => self.make_dirty(now_ns, id, driver),
+            }
         }
         while !self.transactions.is_full()
             && let Some(id) = self.host.stalled.pop_front()

@@ -44,6 +44,9 @@ pub struct IntentLog {
     cursors: Vec<u64>,
     /// Log blocks among the data, of the open transaction group.
     among_data: Vec<Dva>,
+    /// Operations that found no room for a log block: those that the transaction group being written will have made
+    /// durable, and those of the open one.
+    stalled: [Vec<OperationId>; 2],
 }
 
 impl IntentLog {
@@ -56,6 +59,7 @@ impl IntentLog {
             next_vdev: 0,
             cursors: vec![0; vdevs],
             among_data: Vec::new(),
+            stalled: [Vec::new(), Vec::new()],
         }
     }
 
@@ -64,8 +68,10 @@ impl IntentLog {
         self.waiting.push((operation, bytes + RECORD_BYTES));
     }
 
-    /// Writes a log block if none is being written, and another if there is enough for one.
-    pub fn go_on(&mut self, now_ns: u64, pool: &mut Pool, drives: &mut Drives) {
+    /// Writes a log block if none is being written, and another if there is enough for one. Without room for it, the
+    /// operations wait for their transaction group, which is written at once (`zil_commit_writer_stall`). Returns
+    /// whether there was room.
+    pub fn go_on(&mut self, now_ns: u64, pool: &mut Pool, drives: &mut Drives) -> bool {
         loop {
             let room = MOST_BYTES - TRAILER_BYTES;
             let (mut count, mut bytes) = (0, 0);
@@ -77,11 +83,14 @@ impl IntentLog {
             }
             let is_full = count < self.waiting.len();
             if count == 0 || !(is_full || self.being_written.is_empty()) {
-                return;
+                return true;
             }
             // A record that is longer than a log block goes on in the next, which lies behind it here.
             let bytes = (bytes + TRAILER_BYTES).next_multiple_of(STEP_BYTES);
-            let Some(at) = self.place(pool, bytes) else { return };
+            let Some(at) = self.place(pool, bytes) else {
+                self.stalled[1].extend(self.waiting.drain(..).map(|(operation, _)| operation));
+                return false;
+            };
             let operations = self.waiting.drain(..count).map(|(operation, _)| operation).collect();
             let key = self.next_key;
             self.next_key += 1;
@@ -118,5 +127,23 @@ impl IntentLog {
     /// A transaction group is written that makes log blocks useless.
     pub fn free(&mut self, pool: &mut Pool) {
         self.among_data.drain(..).for_each(|dva| pool.free(dva));
+        let [syncing, open] = &mut self.stalled;
+        assert!(syncing.is_empty(), "they are answered when theirs is synced");
+        std::mem::swap(syncing, open);
+    }
+
+    /// Whether operations wait for the open transaction group to be written.
+    pub fn is_stalled(&self) -> bool {
+        !self.stalled[1].is_empty()
+    }
+
+    /// Operations that the transaction group which was written has made durable; all, if none is open.
+    pub fn on_synced(&mut self, none_is_open: bool) -> Vec<OperationId> {
+        let [syncing, open] = &mut self.stalled;
+        let mut durable = std::mem::take(syncing);
+        if none_is_open {
+            durable.append(open);
+        }
+        durable
     }
 }

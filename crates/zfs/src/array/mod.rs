@@ -6,6 +6,7 @@ mod drives;
 mod host;
 mod intent_log;
 mod measures;
+mod pipeline;
 mod prefetch;
 mod resilver;
 mod sync;
@@ -24,9 +25,11 @@ use crate::pool_objects::PoolObjects;
 use crate::volume::{Volume, VolumeShape};
 
 pub use config::{ResilverKind, VolumeConfig, ZfsConfig};
-use drives::{Drives, Purpose};
+use drives::{BlockIo, Drives, Purpose};
 use host::Host;
 use intent_log::IntentLog;
+use pipeline::Pipeline;
+pub use pipeline::PipelineCosts;
 use prefetch::Prefetcher;
 use resilver::Resilver;
 use transactions::Transactions;
@@ -54,6 +57,7 @@ pub struct ZfsArray {
     /// What is in memory.
     arc: Arc,
     prefetchers: Vec<Prefetcher>,
+    pipeline: Pipeline,
     drives: Drives,
     transactions: Transactions,
     host: Host,
@@ -69,7 +73,7 @@ pub struct ZfsArray {
 strewn_base::saved_state! {
     impl for ZfsArray {
         parts: space;
-        values: arc, prefetchers, drives, transactions, host, intent_log, counters, failures, resilver,
+        values: arc, prefetchers, pipeline, drives, transactions, host, intent_log, counters, failures, resilver,
             filled_in_txg, timer_ns;
         built: config;
     }
@@ -124,8 +128,13 @@ impl ZfsArray {
         Ok(Self {
             arc,
             prefetchers: shapes.iter().map(prefetcher).collect(),
+            pipeline: Pipeline::new(),
             drives: Drives::new(&config.vdevs),
-            transactions: Transactions::new(&blocks, &config, space.room_bytes()),
+            transactions: Transactions::new(
+                &blocks,
+                &config,
+                space.room_for(config.is_synchronous),
+            ),
             host: Host::default(),
             intent_log: IntentLog::new(config.vdevs.len()),
             counters: Counters::default(),
@@ -141,30 +150,41 @@ impl ZfsArray {
     /// What happens after any event: drives get commands, transaction groups go on, waiting writes too.
     fn advance(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
         loop {
+            self.go_on_issuing(now_ns, driver);
+            while let Some(io) = self.pipeline.next_done(now_ns) {
+                self.on_done(now_ns, io, driver);
+            }
             while let Some(io) = self.drives.next_done() {
-                match io.purpose {
-                    Purpose::Log => {
-                        for operation in self.intent_log.on_written(io.key) {
-                            driver.acknowledge(operation, Acknowledge::Now, ());
-                        }
-                    }
-                    Purpose::Sync => self.on_written(),
-                    Purpose::Resilver => self.on_resilver_io(now_ns, io.key),
-                    _ => self.on_read(now_ns, io.key, driver),
+                if let Some(io) = self.complete_block(now_ns, io) {
+                    self.on_done(now_ns, io, driver);
                 }
             }
             self.go_on_syncing(now_ns, driver);
             let goes_on = self.go_on_resilvering(now_ns, driver);
             self.admit_waiting(now_ns, driver);
-            self.intent_log.go_on(now_ns, &mut self.space.pool, &mut self.drives);
+            let has_room = self.intent_log.go_on(now_ns, &mut self.space.pool, &mut self.drives);
             let dirty_percent = self.transactions.dirty_percent();
             let costs = &self.config.processor;
             self.drives.issue(dirty_percent, costs, &mut self.counters, driver);
-            if !self.drives.has_done() && !goes_on {
+            if !self.drives.has_done() && !goes_on && has_room {
                 break;
             }
         }
         self.set_timer(now_ns, driver);
+    }
+
+    /// A block is read or written.
+    fn on_done(&mut self, now_ns: u64, io: BlockIo, driver: &mut impl Driver<()>) {
+        match io.purpose {
+            Purpose::Log => {
+                for operation in self.intent_log.on_written(io.key) {
+                    driver.acknowledge(operation, Acknowledge::Now, ());
+                }
+            }
+            Purpose::Sync => self.on_written(),
+            Purpose::Resilver => self.on_resilver_io(now_ns, io.key),
+            _ => self.on_read(now_ns, io.key, driver),
+        }
     }
 
     fn set_timer(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
@@ -174,7 +194,12 @@ impl ZfsArray {
             && !self.resilver.is_passing();
         let due_ns = collects.then(|| transactions.opened_ns + transactions.interval_ns);
         let wakeup_ns = self.host.next_wakeup_ns();
-        let next = [due_ns, wakeup_ns].into_iter().flatten().min().map(|at_ns| at_ns.max(now_ns));
+        let pipeline_ns = self.pipeline.next_ns();
+        let next = [due_ns, wakeup_ns, pipeline_ns]
+            .into_iter()
+            .flatten()
+            .min()
+            .map(|at_ns| at_ns.max(now_ns));
         if let Some(at_ns) = next.filter(|_| next != self.timer_ns) {
             driver.set_timer(at_ns);
         }

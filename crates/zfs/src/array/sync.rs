@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use strewn_array::{Driver, ProcessorWork, Work};
+use strewn_array::{Acknowledge, Driver, ProcessorWork, Work};
 
 use super::transactions::Syncing;
 use super::{BlockKey, Space, VolumeConfig, ZfsArray, ZfsConfig};
@@ -16,6 +16,10 @@ const UBERBLOCK_VDEVS: u16 = 3;
 /// A transaction group may take so much of what may be allocated, in percent: the rest is for headers of blocks in
 /// pieces.
 const ROOM_PERCENT: u64 = 60;
+
+/// With log blocks among the data, so many times as much room is needed: a log block of a single block of data has its
+/// record besides, and takes up to twice as much.
+const LOGGED_SHARE: u64 = 3;
 
 /// Segments that a transaction group of a pool short of room may free.
 const MANY_SEGMENTS: u64 = 10_000;
@@ -76,6 +80,12 @@ impl Space {
         self.room_in(self.pool.bytes() - self.pool.allocated() + self.pool.deferred())
     }
 
+    /// The same, with log blocks among the data if there are.
+    pub fn room_for(&self, is_synchronous: bool) -> u64 {
+        let logs_among_data = is_synchronous && self.pool.log_metaslab_bytes(0).is_none();
+        self.room_bytes() / if logs_among_data { LOGGED_SHARE } else { 1 }
+    }
+
     fn room_in(&self, free: u64) -> u64 {
         let room = (free * ROOM_PERCENT / 100) as f64;
         let room = room - self.in_pieces(self.objects.most_bytes(&self.pool, MANY_SEGMENTS)) as f64;
@@ -114,16 +124,26 @@ impl Space {
 impl ZfsArray {
     /// Begins to write the open transaction group if it is due, and issues what may be written.
     pub(super) fn go_on_syncing(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
+        let may_sync = self.transactions.syncing.is_none() && !self.resilver.is_passing();
+        if may_sync && self.intent_log.is_stalled() {
+            if self.transactions.open_bytes > 0 {
+                self.begin_sync(now_ns, driver);
+            } else {
+                // What they wait for is synced already.
+                for operation in self.intent_log.on_synced(true) {
+                    driver.acknowledge(operation, Acknowledge::Now, ());
+                }
+            }
+        }
         if self.is_sync_due(now_ns) {
             self.begin_sync(now_ns, driver);
         }
-        let dirty_percent = self.transactions.dirty_percent();
-        let Some(syncing) = &mut self.transactions.syncing else { return };
         let vdevs = self.config.vdevs.len() as u32;
         // Without a throttle all are queued at once.
         let most = self.config.throttle_slots.map_or(u32::MAX, |slots| slots * vdevs);
-        while syncing.under_way < most
-            && let Some(write) = syncing.writes.front()
+        while let Some(syncing) = &mut self.transactions.syncing
+            && syncing.under_way < most
+            && let Some(write) = syncing.writes.front().copied()
         {
             // A stage waits for those before.
             if syncing.under_way > 0 && write.stage != syncing.stage {
@@ -138,15 +158,13 @@ impl ZfsArray {
             }
             syncing.stage = write.stage;
             syncing.under_way += 1;
-            let BlockWrite { vdev, offset, bytes, .. } = *write;
             syncing.writes.pop_front();
-            self.drives.write(now_ns, (vdev, offset), bytes);
-            // Each goes to its drives at once if they may have it; later ones are joined with what waits.
-            self.drives.issue(dirty_percent, &self.config.processor, &mut self.counters, driver);
+            self.issue_block(now_ns, write, driver);
         }
+        let Some(syncing) = &mut self.transactions.syncing else { return };
         if syncing.under_way == 0 && syncing.writes.is_empty() {
             if syncing.stage == Stage::Uberblock {
-                self.end_sync(now_ns);
+                self.end_sync(now_ns, driver);
             } else {
                 syncing.stage = Stage::Uberblock;
                 syncing.under_way = 1;
@@ -159,6 +177,19 @@ impl ZfsArray {
                 self.drives.write_uberblocks(now_ns, &turned[..most]);
             }
         }
+    }
+
+    /// Gives a block to its drives' queues.
+    pub(super) fn queue_block(
+        &mut self,
+        now_ns: u64,
+        BlockWrite { vdev, offset, bytes, .. }: BlockWrite,
+        driver: &mut impl Driver<()>,
+    ) {
+        self.drives.write(now_ns, (vdev, offset), bytes);
+        let dirty_percent = self.transactions.dirty_percent();
+        // Each goes to its drives at once if they may have it; later ones are joined with what waits.
+        self.drives.issue(dirty_percent, &self.config.processor, &mut self.counters, driver);
     }
 
     fn begin_sync(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
@@ -184,7 +215,7 @@ impl ZfsArray {
             }
         };
         self.note_placed(&writes);
-        self.transactions.room_bytes = self.space.room_bytes();
+        self.transactions.room_bytes = self.space.room_for(self.config.is_synchronous);
         let data_blocks: usize = blocks.iter().map(Vec::len).sum();
         self.counters.consistency_point_data_blocks += data_blocks as u64;
         self.counters.allocated_blocks += writes.len() as u64;
@@ -219,7 +250,7 @@ impl ZfsArray {
         }
     }
 
-    fn end_sync(&mut self, now_ns: u64) {
+    fn end_sync(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
         let Some(syncing) = self.transactions.syncing.take() else { return };
         self.transactions.dirty_bytes -= syncing.dirty_bytes;
         self.transactions.on_synced(&syncing.blocks);
@@ -230,7 +261,10 @@ impl ZfsArray {
             }
         }
         self.space.pool.sync_done();
-        self.transactions.room_bytes = self.space.room_bytes();
+        self.transactions.room_bytes = self.space.room_for(self.config.is_synchronous);
+        for operation in self.intent_log.on_synced(self.transactions.open_bytes == 0) {
+            driver.acknowledge(operation, Acknowledge::Now, ());
+        }
         self.counters.consistency_points += 1;
         self.counters.consistency_point_blocks += syncing.blocks_in_all;
         self.counters.consistency_point_ns += now_ns - syncing.began_ns;

@@ -112,7 +112,7 @@ impl Transactions {
     }
 
     /// Whether the open one is as large as the pool has room for. One without writes may have one.
-    fn has_no_room(&self) -> bool {
+    pub fn has_no_room(&self) -> bool {
         self.open_bytes > 0 && self.open_bytes >= self.room_bytes
     }
 

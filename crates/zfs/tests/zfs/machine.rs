@@ -8,7 +8,9 @@ use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, HostOperation, LogRecord, Logged, LunId,
     OperationId, ProcessorCosts, ProcessorWork, Refusal, SpindleCommand, Tag,
 };
-use strewn_zfs::{Redundancy, ResilverKind, Vdev, Version, VolumeConfig, ZfsArray, ZfsConfig};
+use strewn_zfs::{
+    PipelineCosts, Redundancy, ResilverKind, Vdev, Version, VolumeConfig, ZfsArray, ZfsConfig,
+};
 
 const MIB: u64 = 1 << 20;
 const POSITIONING_NS: u64 = 8_000_000;
@@ -38,6 +40,7 @@ pub fn raid_z2(volume_bytes: u64) -> ZfsConfig {
         is_synchronous: false,
         spares: 0,
         resilver: ResilverKind::Healing,
+        pipeline: PipelineCosts::default(),
         seed: 1,
         processor: ProcessorCosts::default(),
     }
@@ -55,6 +58,8 @@ pub struct Drives {
     pub refused: u64,
     pub reads: u64,
     pub writes: u64,
+    /// What any command takes, besides positioning and transfer.
+    pub command_ns: u64,
 }
 
 impl Durability for Drives {}
@@ -66,7 +71,7 @@ impl Driver<()> for Drives {
         let (free_ns, at) = &mut self.drives[usize::from(command.spindle.0)];
         let transfer_ns = u64::from(command.sectors) * 512 * 1_000_000_000 / BYTES_A_SECOND;
         let positioning_ns = if *at == command.first_sector { 0 } else { POSITIONING_NS };
-        *free_ns = self.now_ns.max(*free_ns) + positioning_ns + transfer_ns;
+        *free_ns = self.now_ns.max(*free_ns) + self.command_ns + positioning_ns + transfer_ns;
         *at = command.first_sector + u64::from(command.sectors);
         self.events.push(Reverse((*free_ns, command.tag.number())));
         match command.direction {

@@ -2,7 +2,7 @@
 
 use strewn_alloc::MapPicture;
 use strewn_results::ArrayMap;
-use strewn_zfs::{VolumeConfig, ZfsArray, ZfsConfig};
+use strewn_zfs::{PipelineCosts, VolumeConfig, ZfsArray, ZfsConfig};
 
 use super::{SyncWrites, Zfs};
 use crate::array::Array;
@@ -30,6 +30,10 @@ pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<Zfs
         spares: zfs.spares,
         resilver: zfs.resilver,
         is_synchronous: zfs.sync == SyncWrites::Always,
+        pipeline: PipelineCosts {
+            issue_ns: zfs.block_issue_ns,
+            completion_ns: zfs.block_completion_ns,
+        },
         seed: scenario.seed,
         processor: build::processor_costs(&array.processor),
     };

@@ -13,8 +13,8 @@ use strewn_zfs::{Redundancy, ResilverKind, Vdev, Version, ZfsArray};
 use crate::array::Array;
 use crate::build::{Mapped, SetUpError};
 use crate::fields::{
-    Around, Fields, Multiple, Scales, Section, Table, Text, Words, choice, percent, size, spindles,
-    time, whole,
+    Around, Fields, Multiple, Scales, Section, Table, Text, Words, choice, cost, percent, size,
+    spindles, time, whole,
 };
 use crate::kinds::{self, Kind, KindSpindles, Part, ScaledRun, SetUp};
 use crate::lun::Lun;
@@ -55,6 +55,10 @@ pub struct Zfs {
     pub resilver: ResilverKind,
     /// When a write is answered.
     pub sync: SyncWrites,
+    /// Time of a thread to issue a block of a transaction group, in nanoseconds.
+    pub block_issue_ns: u64,
+    /// Time of a thread to complete it, in nanoseconds.
+    pub block_completion_ns: u64,
 }
 
 /// When a write is answered.
@@ -303,6 +307,24 @@ impl Table for Zfs {
             .chosen("\"disabled\"")
             .page(8, "Synchronous writes"),
             &mut self.sync,
+        );
+        f.value(
+            cost(
+                "block_issue",
+                "Time of a thread for each block of a transaction group before drives' queues have it: allocation, \
+                 parity, queueing. Blocks come one by one then, and fewer are joined. With several threads, give a part.",
+            )
+            .default("\"0 ns\"", "blocks come as fast as throttle_slots lets them"),
+            &mut self.block_issue_ns,
+        );
+        f.value(
+            cost(
+                "block_completion",
+                "Time of a thread for each block of a transaction group after its drives are done, before another may \
+                 follow it.",
+            )
+            .default("\"0 ns\"", "as block_issue"),
+            &mut self.block_completion_ns,
         );
     }
 

@@ -11,7 +11,7 @@ use strewn_raid::SpindleIndex;
 use super::*;
 use crate::fragmentation::Version;
 use crate::vdev::{LABEL_START_BYTES, Redundancy};
-use crate::{VolumeConfig, ZfsConfig};
+use crate::{PipelineCosts, VolumeConfig, ZfsConfig};
 
 const BLOCK_BYTES: u32 = 16 << 10;
 
@@ -106,6 +106,7 @@ fn config(redundancy: Redundancy, vdevs: usize, spares: u16) -> ZfsConfig {
         is_synchronous: false,
         spares,
         resilver: ResilverKind::Healing,
+        pipeline: PipelineCosts::default(),
         seed: 1,
         processor: ProcessorCosts::default(),
     }
