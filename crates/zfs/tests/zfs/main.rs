@@ -7,6 +7,7 @@ mod allocator;
 mod array;
 mod asize;
 mod commands;
+mod draid;
 mod machine;
 mod order;
 mod recording;
