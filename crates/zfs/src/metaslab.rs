@@ -94,8 +94,8 @@ impl Metaslab {
             cursors: [0; 64],
             space_map: None,
             fragmentation: 0,
-            // By space, until the first transaction group is synced: features are enabled only after the metaslabs are
-            // made (`metaslab_space_weight`, of a vdev that counts as flash then). Only dRAID has metaslabs that differ.
+            // By space, until the first transaction group is synced: features are enabled only after the metaslabs
+            // are made (`metaslab_space_weight`, of flash). Only dRAID has metaslabs that differ.
             weight: Weight { claimed: false, log: sectors.ilog2() as u8, segments: sectors },
             active_as: None,
             activation: None,

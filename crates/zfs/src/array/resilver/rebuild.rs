@@ -55,8 +55,8 @@ impl Rebuild {
         }
     }
 
-    /// Takes the next segment that the drive has a part in: its place, and its bytes without parity. A metaslab waits
-    /// until the one before is done.
+    /// Takes the next segment that the drive has a part in: its place, and its bytes without parity. A mirror's
+    /// metaslab waits until the one before is done; one of dRAID does not (`vdev_rebuild_thread`).
     fn next_segment(
         &mut self,
         pool: &Pool,
@@ -66,7 +66,8 @@ impl Rebuild {
         let metaslabs = vdev.metaslabs().count;
         loop {
             while self.ranges.is_empty() {
-                if !self.under_way.is_empty() || self.next_metaslab == metaslabs {
+                let waits = vdev.draid().is_none() && !self.under_way.is_empty();
+                if waits || self.next_metaslab == metaslabs {
                     return None;
                 }
                 self.ranges = pool.ranges_in_use(self.vdev, self.next_metaslab).into();
