@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* A sector that is not all zeros: its drive, its number from where the drive's allocatable space begins, its contents. */
+/* A sector that is not all zeros: its drive, its number in the drive's allocatable space, its contents. */
 struct sector { uint64_t drive, number; uint8_t *data; };
 
 static struct sector *sectors;
