@@ -354,7 +354,7 @@ impl Kind for Zfs {
         // as many ghosts.
         let blocks = scenario.file_bytes(array) / self.volblocksize_bytes;
         // What a new drive lacks, as it is sorted.
-        let spares = self.spares + self.shape.draid_spares * self.vdevs;
+        let spares = self.spares.saturating_add(self.shape.spares().saturating_mul(self.vdevs));
         let failures = array.failures.len().min(usize::from(spares)) as u64;
         let listed = blocks * failures * 17;
         listed + blocks * 13 + blocks * 24 + self.arc_bytes / self.volblocksize_bytes * 2 * 40

@@ -13,8 +13,8 @@ pub struct VdevShape {
     pub drives: u16,
     /// Data drives of a redundancy group of dRAID; as many as `zpool create` takes unless given.
     pub draid_data: Option<u16>,
-    /// Distributed spares of dRAID.
-    pub draid_spares: u16,
+    /// Distributed spares of dRAID; none unless given.
+    pub draid_spares: Option<u16>,
 }
 
 /// What protects the blocks of a top-level vdev.
@@ -150,18 +150,21 @@ impl VdevShape {
             spindles(
                 "draid_spares",
                 "Distributed spares of a dRAID vdev (draid2:8d:20c:1s): capacity on all of its drives, onto which \
-                 failed drives are rebuilt sequentially, before spares are used.",
+                 failed drives are rebuilt sequentially, before spares are used. 0 unless given.",
             )
-            .or_zero()
-            .default("0", "zpool create")
-            .unless_default(),
+            .or_zero(),
             &mut self.draid_spares,
         );
     }
 
+    /// Distributed spares.
+    pub(super) fn spares(&self) -> u16 {
+        self.draid_spares.unwrap_or(0)
+    }
+
     /// Data drives of a redundancy group; as many as there are if too many are asked for.
     pub(super) fn group_data(&self) -> u16 {
-        let taken = self.draid_spares.saturating_add(self.redundancy.parity());
+        let taken = self.spares().saturating_add(self.redundancy.parity());
         self.draid_data.unwrap_or_else(|| DRAID_DATA.min(self.drives.saturating_sub(taken)))
     }
 
@@ -174,8 +177,8 @@ impl VdevShape {
     fn has_groups(&self) -> bool {
         let group = u32::from(self.group_data()) + u32::from(self.redundancy.parity());
         self.group_data() > 0
-            && self.draid_spares <= MOST_DRAID_SPARES
-            && group + u32::from(self.draid_spares) <= self.drives.into()
+            && self.spares() <= MOST_DRAID_SPARES
+            && group + u32::from(self.spares()) <= self.drives.into()
     }
 
     /// Notes what cannot be.
@@ -197,10 +200,8 @@ impl VdevShape {
             return;
         }
         if !self.redundancy.is_draid() {
-            let given = [
-                ("draid_data", self.draid_data.is_some()),
-                ("draid_spares", self.draid_spares > 0),
-            ];
+            let given =
+                [("draid_data", self.draid_data.is_some()), ("draid_spares", self.spares() > 0)];
             for (key, _) in given.into_iter().filter(|(_, is_given)| *is_given) {
                 s.problem(
                     key,
@@ -211,7 +212,7 @@ impl VdevShape {
             }
             return;
         }
-        let (parity, spares) = (self.redundancy.parity(), self.draid_spares);
+        let (parity, spares) = (self.redundancy.parity(), self.spares());
         let left = self.drives.saturating_sub(parity).saturating_sub(spares.min(self.drives));
         if spares > MOST_DRAID_SPARES || left == 0 {
             s.problem(
@@ -246,7 +247,7 @@ impl VdevShape {
                 children: drives,
                 data: self.group_data() as u8,
                 parity,
-                spares: self.draid_spares as u8,
+                spares: self.spares() as u8,
             }),
             _ => Redundancy::RaidZ { drives, parity },
         };
@@ -258,7 +259,7 @@ impl VdevShape {
     pub(super) fn data_and_parity(&self) -> (u16, u16) {
         let data = match self.redundancy {
             draid if draid.is_draid() => {
-                let disks = self.drives.saturating_sub(self.draid_spares);
+                let disks = self.drives.saturating_sub(self.spares());
                 let group = (self.group_data() + draid.parity()).max(1);
                 (u32::from(disks) * u32::from(self.group_data()) / u32::from(group)) as u16
             }
@@ -278,7 +279,7 @@ impl VdevShape {
                 draid.parity(),
                 self.group_data(),
                 self.drives,
-                self.draid_spares
+                self.spares()
             ),
             raid_z => format!("RAID-Z{} vdevs of {}", raid_z.parity(), self.drives),
         }

@@ -109,10 +109,12 @@ impl ZfsArray {
                 continue;
             };
             let drives = u64::from(self.config.vdevs[usize::from(vdev)].drives());
-            let limit = (REBUILD_BYTES * drives)
-                .min(self.config.arc_bytes / 2 / vdevs)
-                .max(LEAST_REBUILD_BYTES);
             let shape = self.config.vdevs[usize::from(vdev)];
+            // Parts of dRAID are as long at any scale, and so are as many under way.
+            let scale = if shape.draid().is_some() { u64::from(shape.scale_down) } else { 1 };
+            let limit = (REBUILD_BYTES * drives)
+                .min(self.config.arc_bytes * scale / 2 / vdevs)
+                .max(LEAST_REBUILD_BYTES);
             loop {
                 let (rebuild, drives) = (&mut self.resilver.rebuilds[number], &self.drives);
                 let is_needed = |offset: u64, bytes: u32| {
