@@ -98,6 +98,12 @@ impl Template {
             text: &[include_str!("../presets/new/zfs-raidz2.toml")],
             published: None,
         },
+        Self {
+            name: "zfs-draid",
+            compares: "A ZFS pool of dRAID2, 70 % full, whose drive is rebuilt onto a distributed spare",
+            text: &[include_str!("../presets/new/zfs-draid.toml")],
+            published: None,
+        },
     ];
 
     /// The first one, which `strewn new` writes unless it is told otherwise.

@@ -24,12 +24,13 @@
 enum { VOLUME_DATA = 1, VOLUME_PROPERTIES = 2 };	/* object numbers that zvols use */
 
 static struct {
-	const char *type, *directory, *blocks;
-	int parity, drives, vdevs, ashift, settle, read;
+	const char *type, *directory, *blocks, *places;
+	int parity, drives, vdevs, ashift, settle, read, data, spares, places_every;
 	uint64_t drive_bytes, object_bytes, block_bytes, passes, writes_per_txg, seed;
 } opt = {
 	.type = "raidz", .directory = "pool", .parity = 2, .drives = 6, .vdevs = 1, .ashift = 12,
 	.drive_bytes = 512 << 20, .object_bytes = 256 << 20, .block_bytes = 8192, .passes = 1, .writes_per_txg = 2048,
+	.data = 8, .places_every = 1,
 };
 
 static FILE *
@@ -76,6 +77,15 @@ top_level_vdev_config(int vdev)
 	nvlist_t *config = vdev_config(opt.type);
 	if (strcmp(opt.type, VDEV_TYPE_RAIDZ) == 0)
 		fnvlist_add_uint64(config, ZPOOL_CONFIG_NPARITY, opt.parity);
+	if (strcmp(opt.type, VDEV_TYPE_DRAID) == 0) {
+		uint64_t width = opt.data + opt.parity, groups = 1;
+		while (groups * width % (opt.drives - opt.spares) != 0)	/* as draid_config_by_type() of zpool does */
+			groups++;
+		fnvlist_add_uint64(config, ZPOOL_CONFIG_NPARITY, opt.parity);
+		fnvlist_add_uint64(config, ZPOOL_CONFIG_DRAID_NDATA, opt.data);
+		fnvlist_add_uint64(config, ZPOOL_CONFIG_DRAID_NSPARES, opt.spares);
+		fnvlist_add_uint64(config, ZPOOL_CONFIG_DRAID_NGROUPS, groups);
+	}
 	fnvlist_add_nvlist_array(config, ZPOOL_CONFIG_CHILDREN, drives, opt.drives);
 	return (config);
 }
@@ -195,7 +205,7 @@ static void
 parse(int argc, char **argv)
 {
 	int letter;
-	while ((letter = getopt(argc, argv, "t:p:d:n:v:a:o:b:P:x:s:T:D:B:E:L:C:M:1er")) != -1) {
+	while ((letter = getopt(argc, argv, "t:p:d:n:v:a:o:b:P:x:s:T:D:B:E:L:K:M:g:S:C:c:1er")) != -1) {
 		switch (letter) {
 		case 't': opt.type = optarg; break;
 		case 'p': opt.parity = atoi(optarg); break;
@@ -213,8 +223,12 @@ parse(int argc, char **argv)
 		case 'B': opt.blocks = optarg; break;
 		case 'E': event_log = open_for_writing(optarg); break;
 		case 'L': positioning_us = atoi(optarg); break;
-		case 'C': command_us = atoi(optarg); break;
+		case 'K': command_us = atoi(optarg); break;
 		case 'M': megabytes_a_second = atoi(optarg); break;
+		case 'g': opt.data = atoi(optarg); break;
+		case 'S': opt.spares = atoi(optarg); break;
+		case 'C': opt.places = optarg; break;
+		case 'c': opt.places_every = atoi(optarg); break;
 		case '1': one_thread = 1; break;
 		case 'e': opt.settle = 1; break;
 		case 'r': opt.read = 1; break;
@@ -250,6 +264,10 @@ main(int argc, char **argv)
 			list_blocks(objset, pass);
 		if (opt.read)
 			read_cold(objset);
+	}
+	if (opt.places != NULL) {
+		txg_wait_synced(dmu_objset_pool(objset), 0);
+		list_places(opt.places, objset, VOLUME_DATA, opt.object_bytes, opt.block_bytes, opt.places_every);
 	}
 	/* The pool is discarded with the process. Exporting it would only add to the log. */
 	fflush(NULL);

@@ -1,6 +1,7 @@
 #pragma once
 #include <sys/zfs_context.h>
 #include <sys/spa.h>
+#include <sys/dmu.h>
 
 extern FILE *event_log;		/* where allocations and frees are written, or NULL */
 extern int one_thread;		/* each task queue has one thread, and random numbers repeat */
@@ -20,3 +21,7 @@ splitmix64(uint64_t *state)
 	z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
 	return (z ^ (z >> 31));
 }
+
+/* Writes where every so many blocks of an object lie on the drives of a dRAID vdev, and the vdev's tables. */
+void list_places(const char *path, objset_t *objset, uint64_t object, uint64_t object_bytes, uint64_t block_bytes,
+    uint64_t every);

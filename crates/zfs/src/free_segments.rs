@@ -29,8 +29,8 @@ pub struct FreeSegments {
 }
 
 impl FreeSegments {
-    /// Free space of `sectors` sectors of `1 << ashift` bytes.
-    pub fn new(sectors: u32, ashift: u8) -> Self {
+    /// Free space of `sectors` sectors of `1 << ashift` bytes from `first` on.
+    pub fn new(first: u32, sectors: u32, ashift: u8) -> Self {
         let mut new = Self {
             by_place: BTreeMap::new(),
             by_size: BTreeSet::new(),
@@ -39,7 +39,7 @@ impl FreeSegments {
             free: 0,
             histogram: [0; 32],
         };
-        new.insert(0, sectors);
+        new.insert(first, first + sectors);
         new.free = sectors;
         new
     }
@@ -167,7 +167,7 @@ mod tests {
     fn segments_are_those_of_a_plain_map() {
         for seed in 0..50 {
             let mut rng = Rng::new(seed);
-            let mut segments = FreeSegments::new(400, 12);
+            let mut segments = FreeSegments::new(0, 400, 12);
             let mut free = vec![true; 400];
             let mut taken: Vec<(u32, u32)> = Vec::new();
             for _ in 0..2_000 {
@@ -220,7 +220,7 @@ mod tests {
     /// Until no segment of 16 KiB is left, best fit does not see smaller ones.
     #[test]
     fn small_segments_are_sorted_by_size_only_when_no_large_one_is_left() {
-        let mut segments = FreeSegments::new(100, 12);
+        let mut segments = FreeSegments::new(0, 100, 12);
         segments.take(0, 100);
         segments.add(10, 2);
         segments.add(50, 20);

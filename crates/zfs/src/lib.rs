@@ -94,6 +94,7 @@
 pub mod arc;
 mod array;
 mod block;
+mod draid;
 mod fragmentation;
 mod free_segments;
 pub mod io_scheduler;
@@ -103,16 +104,19 @@ mod order;
 mod pool;
 mod pool_objects;
 mod raid_z;
+mod stripe;
 mod vdev;
 mod volume;
 
 pub use array::{PipelineCosts, ResilverKind, VolumeConfig, ZfsArray, ZfsConfig};
 pub use block::{Block, BlockWrite, Stage};
+pub use draid::{Draid, DraidColumns, DraidLayout};
 pub use fragmentation::{Histogram, Version};
 pub use order::AllocationOrder;
 pub use pool::{Copies, Dva, MOST_COPIES, NoRoom, Pool, PoolOptions};
 pub use pool_objects::PoolObjects;
 pub use raid_z::{Column, Columns, RaidZ};
+pub use stripe::{Stripe, Striped};
 pub use vdev::{LABEL_END_BYTES, LABEL_START_BYTES, MetaslabSize, Redundancy, Vdev};
 pub use volume::{POINTERS, Volume, VolumeShape};
 

@@ -50,6 +50,8 @@ type Freed = Vec<(u32, u32)>;
 #[derive(Debug, Clone, SavedValue)]
 pub struct Metaslab {
     ashift: u8,
+    /// The first that may be allocated.
+    first: u32,
     sectors: u32,
     free: FreeSegments,
     /// Freed in the sync pass.
@@ -81,12 +83,13 @@ pub struct Metaslab {
 }
 
 impl Metaslab {
-    /// An empty metaslab of `sectors` sectors of `1 << ashift` bytes.
-    pub fn new(sectors: u32, ashift: u8) -> Self {
+    /// An empty metaslab of `sectors` allocatable sectors of `1 << ashift` bytes, from `first` on.
+    pub fn new((first, sectors): (u32, u32), ashift: u8) -> Self {
         Self {
             ashift,
+            first,
             sectors,
-            free: FreeSegments::new(sectors, ashift),
+            free: FreeSegments::new(first, sectors, ashift),
             freeing: Vec::new(),
             freed: Vec::new(),
             freed_sectors: 0,
@@ -97,11 +100,18 @@ impl Metaslab {
             cursors: [0; 64],
             space_map: None,
             fragmentation: 0,
-            weight: Weight { claimed: false, log: sectors.ilog2() as u8, segments: 1 },
+            // By space, until the first transaction group is synced: features are enabled only after the metaslabs
+            // are made (`metaslab_space_weight`, of flash). Only dRAID has metaslabs that differ.
+            weight: Weight { claimed: false, log: sectors.ilog2() as u8, segments: sectors },
             active_as: None,
             activation: None,
             largest: sectors,
         }
+    }
+
+    /// Allocatable sectors: the first, and how many.
+    pub fn sectors(&self) -> (u32, u32) {
+        (self.first, self.sectors)
     }
 
     /// Sectors in use, as of the last sync pass.

@@ -8,6 +8,7 @@ use strewn_base::state::SavedValue;
 
 use crate::fragmentation::Version;
 use crate::metaslab::{Metaslab, Rank, Weight};
+use crate::vdev::Vdev;
 
 /// At most so many metaslabs are looked at for a block (`zfs_metaslab_find_max_tries`).
 const MOST_TRIES: usize = 100;
@@ -36,13 +37,14 @@ pub struct PlaceInGroup {
 }
 
 impl MetaslabGroup {
-    /// Metaslabs of `1 << sectors_shift` sectors of `1 << ashift` bytes, without the one of another class.
-    pub fn new(count: u32, sectors_shift: u8, ashift: u8, excluded: Option<u32>) -> Self {
-        let metaslab = Metaslab::new(1 << sectors_shift, ashift);
+    /// The metaslabs of a vdev, without the one of another class.
+    pub fn new(vdev: &Vdev, excluded: Option<u32>) -> Self {
+        let size = vdev.metaslabs();
+        let metaslab = |number| Metaslab::new(vdev.metaslab_sectors(number), vdev.ashift);
         Self {
-            metaslabs: vec![metaslab; count as usize],
+            metaslabs: (0..size.count).map(metaslab).collect(),
             excluded,
-            shift: sectors_shift,
+            shift: size.shift - vdev.ashift,
             active: [None; 2],
         }
     }
@@ -146,6 +148,12 @@ impl MetaslabGroup {
         metaslab.passivate(weight);
     }
 
+    /// Sectors of the metaslabs, without the one of another class.
+    pub fn sectors(&self) -> u64 {
+        let ids = (0..self.metaslabs.len() as u32).filter(|id| Some(*id) != self.excluded);
+        ids.map(|id| u64::from(self.metaslabs[id as usize].sectors().1)).sum()
+    }
+
     /// Sectors that may be allocated now.
     pub fn allocatable(&self) -> u64 {
         let metaslabs = (0u32..).zip(&self.metaslabs).filter(|(id, _)| Some(*id) != self.excluded);
@@ -194,7 +202,7 @@ impl MetaslabGroup {
                 metaslabs.map(Metaslab::fragmentation).sum::<u64>() / count.max(1)
             }
             Version::V2_3 => {
-                let free = |of: &Metaslab| u64::from((1 << self.shift) - of.allocated());
+                let free = |of: &Metaslab| u64::from(of.sectors().1 - of.allocated());
                 let all: u64 = metaslabs.clone().map(free).sum();
                 metaslabs.map(|of| of.fragmentation() * free(of)).sum::<u64>() / all.max(1)
             }

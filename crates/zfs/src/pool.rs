@@ -91,6 +91,8 @@ struct Top {
     vdev: Vdev,
     size: MetaslabSize,
     group: MetaslabGroup,
+    /// Allocatable bytes of the group.
+    bytes: u64,
     /// The metaslab that the intent log has for itself.
     log_metaslab: Option<u32>,
     /// What it is allocated before the next vdev has its turn, less than the aliquot if it is fuller than others.
@@ -101,8 +103,7 @@ struct Top {
 
 impl Top {
     fn bytes(&self) -> u64 {
-        let metaslabs = self.size.count - u32::from(self.log_metaslab.is_some());
-        u64::from(metaslabs) << self.size.shift
+        self.bytes
     }
 
     fn free(&self) -> i64 {
@@ -190,9 +191,9 @@ impl Pool {
         assert!(size.count >= 2, "a vdev has two metaslabs");
         // The emptiest of a new vdev, which is the first.
         let log_metaslab = (size.count > LEAST_FOR_EMBEDDED_LOG).then_some(0);
-        let sectors_shift = size.shift - vdev.ashift;
-        let group = MetaslabGroup::new(size.count, sectors_shift, vdev.ashift, log_metaslab);
-        self.tops.push(Top { vdev, size, group, log_metaslab, bias: 0, allocated: 0 });
+        let group = MetaslabGroup::new(&vdev, log_metaslab);
+        let bytes = group.sectors() << vdev.ashift;
+        self.tops.push(Top { vdev, size, group, bytes, log_metaslab, bias: 0, allocated: 0 });
         self.rotor = self.tops.len() - 1;
         self.turn = 0;
     }
@@ -456,10 +457,12 @@ impl Pool {
     #[must_use]
     pub fn ranges_in_use(&self, vdev: u16, metaslab: u32) -> Vec<(u64, u64)> {
         let top = &self.tops[usize::from(vdev)];
-        let (start, end) =
-            (u64::from(metaslab) << top.size.shift, u64::from(metaslab + 1) << top.size.shift);
-        let in_bytes = |sector: u32| start + (u64::from(sector) << top.vdev.ashift);
-        let free = top.group.metaslabs()[metaslab as usize].free().segments();
+        let first_byte = u64::from(metaslab) << top.size.shift;
+        let in_bytes = |sector: u32| first_byte + (u64::from(sector) << top.vdev.ashift);
+        let metaslab = &top.group.metaslabs()[metaslab as usize];
+        let (first, sectors) = metaslab.sectors();
+        let (start, end) = (in_bytes(first), in_bytes(first + sectors));
+        let free = metaslab.free().segments();
         let mut ranges = Vec::new();
         let mut from = start;
         for (first, after) in free {

@@ -74,8 +74,13 @@ impl Columns {
         })
     }
 
+    /// Columns with parity, and those with parity or data.
+    pub(crate) fn numbers(&self) -> (u8, u8) {
+        (self.raid_z.parity, self.in_use)
+    }
+
     #[inline]
-    fn column(&self, number: u8) -> Column {
+    pub(crate) fn column(&self, number: u8) -> Column {
         let place = match (self.is_swapped, number) {
             (true, 0 | 1) => 1 - number,
             _ => number,

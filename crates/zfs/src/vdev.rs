@@ -2,7 +2,9 @@
 
 use strewn_base::state::SavedValue;
 
+use crate::draid::{Draid, DraidLayout};
 use crate::raid_z::{Column, RaidZ};
+use crate::stripe::Striped;
 
 /// Bytes at the front of a drive that are not allocatable: two labels and the boot block.
 pub const LABEL_START_BYTES: u64 = 4 << 20;
@@ -34,6 +36,8 @@ pub enum Redundancy {
         /// Drives that may fail.
         parity: u8,
     },
+    /// dRAID.
+    Draid(Draid),
 }
 
 /// A top-level vdev.
@@ -65,17 +69,28 @@ impl Vdev {
     pub fn drives(&self) -> u8 {
         match self.redundancy {
             Redundancy::Mirror { drives } | Redundancy::RaidZ { drives, .. } => drives,
+            Redundancy::Draid(draid) => draid.children,
         }
     }
 
-    /// Its RAID-Z, if it is one.
+    /// Its blocks' columns, if they have parity; a mirror has none.
     #[must_use]
-    pub fn raid_z(&self) -> Option<RaidZ> {
+    pub fn striped(&self) -> Option<Striped> {
         match self.redundancy {
             Redundancy::Mirror { .. } => None,
             Redundancy::RaidZ { drives: width, parity } => {
-                Some(RaidZ { width, parity, ashift: self.ashift })
+                Some(Striped::RaidZ(RaidZ { width, parity, ashift: self.ashift }))
             }
+            Redundancy::Draid(_) => self.draid().map(Striped::Draid),
+        }
+    }
+
+    /// Its dRAID, if it is one.
+    #[must_use]
+    pub fn draid(&self) -> Option<DraidLayout> {
+        match self.redundancy {
+            Redundancy::Draid(draid) => Some(draid.layout(self.ashift, self.scale_down)),
+            _ => None,
         }
     }
 
@@ -84,7 +99,25 @@ impl Vdev {
     pub fn bytes(&self) -> u64 {
         let drive = self.drive_bytes / LABEL_BYTES * LABEL_BYTES;
         let drive = drive.saturating_sub(LABEL_START_BYTES + LABEL_END_BYTES);
-        drive * self.raid_z().map_or(1, |raid_z| u64::from(raid_z.width))
+        match self.striped() {
+            None => drive,
+            Some(Striped::RaidZ(raid_z)) => drive * u64::from(raid_z.width),
+            Some(Striped::Draid(layout)) => layout.bytes(drive),
+        }
+    }
+
+    /// The allocatable sectors of a metaslab, relative to its start: the first, and how many.
+    #[must_use]
+    pub fn metaslab_sectors(&self, metaslab: u32) -> (u32, u32) {
+        let sectors = 1 << (self.metaslabs().shift - self.ashift);
+        match self.draid() {
+            None => (0, sectors as u32),
+            Some(layout) => {
+                let start = u64::from(metaslab) * sectors;
+                let (first, sectors) = layout.trim_metaslab(start, sectors);
+                ((first - start) as u32, sectors as u32)
+            }
+        }
     }
 
     /// How it is divided into metaslabs (`vdev_metaslab_set_size`): some 200 of at most 16 GiB, and at least 16 MiB.
@@ -118,8 +151,8 @@ impl Vdev {
     /// Bytes of the vdev that a block of `bytes` on disk takes.
     #[must_use]
     pub fn allocated_bytes(&self, bytes: u64) -> u64 {
-        match self.raid_z() {
-            Some(raid_z) => raid_z.allocated_bytes(bytes),
+        match self.striped() {
+            Some(striped) => striped.allocated_bytes(bytes),
             None => bytes.next_multiple_of(1 << self.ashift),
         }
     }
@@ -127,23 +160,36 @@ impl Vdev {
     /// Tells where the data of a block lies: a drive of the vdev, the first byte from the start of its allocatable
     /// space, and bytes.
     pub fn for_each_piece(&self, offset: u64, bytes: u32, mut tell: impl FnMut(u8, u64, u64)) {
-        match self.raid_z() {
+        match self.striped() {
             None => tell(0, offset, bytes.into()),
-            Some(raid_z) => {
+            Some(striped) => {
                 let in_bytes = |sectors: u64| sectors << self.ashift;
-                for Column { drive, first_sector, sectors } in
-                    raid_z.columns(offset, bytes.into()).data()
-                {
+                let stripes = striped.stripes(offset, bytes.into());
+                for Column { drive, first_sector, sectors } in stripes.flat_map(|of| of.data()) {
                     tell(drive, in_bytes(first_sector), in_bytes(sectors.into()));
                 }
             }
         }
     }
 
-    /// Data drives that a row has.
+    /// Drives that have data at once: all but parity and distributed spares (`vdev_get_ndisks`, `vdev_get_nparity`).
     #[must_use]
     pub fn data_drives(&self) -> u64 {
-        self.raid_z().map_or(1, |raid_z| u64::from(raid_z.width - raid_z.parity))
+        match self.redundancy {
+            Redundancy::Mirror { .. } => 1,
+            Redundancy::RaidZ { drives, parity } => u64::from(drives - parity),
+            Redundancy::Draid(draid) => draid.disks() - u64::from(draid.parity),
+        }
+    }
+
+    /// Bytes of the vdev for each byte of data in wide blocks, as a fraction: drives of a stripe, and those with data.
+    #[must_use]
+    pub fn stripe_drives(&self) -> (u64, u64) {
+        match self.redundancy {
+            Redundancy::Mirror { .. } => (1, 1),
+            Redundancy::RaidZ { drives, parity } => (drives.into(), u64::from(drives - parity)),
+            Redundancy::Draid(draid) => (draid.group_width(), draid.data.into()),
+        }
     }
 }
 

@@ -31,6 +31,22 @@ fn what_no_pool_can_be_is_refused_with_a_remedy() {
         ("redundancy = \"raid-z3\"\ndrives = 3", "3 drives are not a RAID-Z3 vdev"),
         ("redundancy = \"mirror\"\ndrives = 5", "5 drives are not a mirror"),
         ("redundancy = \"none\"\ndrives = 2", "2 drives are not a vdev without redundancy"),
+        ("redundancy = \"draid2\"\ndrives = 2", "2 drives are not a dRAID2 vdev"),
+        ("redundancy = \"draid1\"\ndrives = 256", "256 drives are not a dRAID1 vdev"),
+        (
+            "redundancy = \"draid2\"\ndrives = 12\ndraid_data = 10\ndraid_spares = 1",
+            "groups of 10 data and 2 parity drives with 1 distributed spares do not fit 12 drives",
+        ),
+        (
+            "redundancy = \"draid3\"\ndrives = 12\ndraid_spares = 9",
+            "9 distributed spares are too many for 12 drives",
+        ),
+        ("redundancy = \"draid1\"\ndrives = 200\ndraid_spares = 101", "are too many for 200"),
+        ("redundancy = \"raid-z2\"\ndrives = 6\ndraid_data = 4", "has no groups across its drives"),
+        (
+            "redundancy = \"mirror\"\ndrives = 2\ndraid_spares = 1",
+            "has no groups across its drives",
+        ),
         ("redundancy = \"raid-z1\"\ndrives = 300", "300 drives are not a RAID-Z1 vdev"),
         ("redundancy = \"mirror\"\ndrives = 2\nvdevs = 1000", "2000 drives are too many"),
         (
@@ -63,19 +79,42 @@ fn small_blocks_on_raid_z_are_allowed_and_their_price_is_said() {
     assert!(warning.contains("a block of 4 KiB takes 12 KiB of RAID-Z2"), "{warning}");
 }
 
+#[test]
+fn draid_takes_eight_data_drives_or_what_there_is_and_says_what_small_blocks_cost() {
+    let warned = |lines: &str| {
+        let scenario = Scenario::parse(&pool(lines), NAME).unwrap();
+        assert_eq!(Scenario::parse(&scenario.to_toml().unwrap(), NAME).unwrap(), scenario);
+        (scenario.arrays[0].layout.spindles(), scenario.warnings())
+    };
+    let (spindles, warnings) = warned("redundancy = \"draid2\"\ndrives = 20\ndraid_spares = 1");
+    assert_eq!(spindles, 20);
+    assert!(warnings[0].contains("a block of 16 KiB takes 40 KiB of dRAID2"), "{warnings:?}");
+    // Four data drives are left.
+    let (_, warnings) = warned("redundancy = \"draid2\"\ndrives = 7\ndraid_spares = 1");
+    assert_eq!(warnings, Vec::<String>::new());
+    let (_, warnings) = warned("redundancy = \"draid1\"\ndrives = 20\ndraid_data = 4");
+    assert_eq!(warnings, Vec::<String>::new());
+}
+
 proptest! {
     /// Whatever is given, a pool is read or refused.
     #[test]
     fn no_combination_panics(
-        redundancy in prop::sample::select(vec!["none", "mirror", "raid-z1", "raid-z2", "raid-z3"]),
+        redundancy in prop::sample::select(vec![
+            "none", "mirror", "raid-z1", "raid-z2", "raid-z3", "draid1", "draid2", "draid3",
+        ]),
         drives in 0u32..300,
         vdevs in 0u32..40,
+        draid in prop::option::of((0u32..20, 0u32..110)),
         ashift in 0u32..20,
         block in prop::sample::select(vec!["1 B", "512 B", "4 KiB", "12 KiB", "128 KiB", "1 MiB", "2 MiB"]),
         compressed in prop::sample::select(vec!["0.0", "0.1", "37.5", "100.0", "101.0"]),
     ) {
+        let draid = draid.map_or_else(String::new, |(data, spares)| {
+            format!("draid_data = {data}\ndraid_spares = {spares}\n")
+        });
         let text = pool(&format!(
-            "redundancy = \"{redundancy}\"\ndrives = {drives}\nvdevs = {vdevs}\nashift = {ashift}\n\
+            "{draid}redundancy = \"{redundancy}\"\ndrives = {drives}\nvdevs = {vdevs}\nashift = {ashift}\n\
              volblocksize = \"{block}\"\ncompressed_percent = {compressed}"
         ));
         if let Ok(scenario) = Scenario::parse(&text, NAME) {

@@ -89,6 +89,8 @@ pub struct Drives {
     queues: Vec<IoScheduler>,
     failed: Vec<bool>,
     any_failed: bool,
+    /// The distributed spare of a failed drive's vdev that replaces it.
+    spared: Vec<Option<u8>>,
     /// What a drive that has replaced a failed one does not hold yet.
     missing: Vec<Option<MissingBlocks>>,
     /// Columns of host reads, partial writes and metadata that were lost, and that have not been counted yet.
@@ -120,6 +122,7 @@ impl Drives {
             queues: vec![IoScheduler::new(SchedulerOptions::default()); drives],
             failed: vec![false; drives],
             any_failed: false,
+            spared: vec![None; drives],
             missing: vec![None; drives],
             lost_columns: [0; 3],
             blocks: Slots::new(),
@@ -185,54 +188,62 @@ impl Drives {
     fn push_read(&mut self, now_ns: u64, id: u32, (vdev_number, offset): (u16, u64), bytes: u32) {
         let BlockIo { purpose, class, .. } = *self.block(id);
         let vdev = self.vdevs[usize::from(vdev_number)];
-        let first_drive = self.first_of(vdev_number);
-        let Some(raid_z) = vdev.raid_z() else {
+        let Some(striped) = vdev.striped() else {
             let drive = self.least_loaded(self.of_vdev(vdev_number), offset, class);
             let place = mirror_place(&vdev, offset, bytes);
             self.push(now_ns, drive, id, Direction::Read, class, place, false);
             return;
         };
-        let columns = raid_z.columns(offset, bytes.into());
-        let push = |this: &mut Self, column: Column, owner: u32| {
-            let drive = first_drive + u16::from(column.drive);
-            let place = column_place(&vdev, column);
-            this.push(now_ns, drive, owner, Direction::Read, class, place, false);
-        };
         let is_scan = purpose == Purpose::Resilver;
-        if !self.any_failed {
-            columns.data().for_each(|column| push(self, column, id));
-            if is_scan {
-                columns.parity().for_each(|column| push(self, column, id));
-            }
-            return;
-        }
-        let parity = usize::from(raid_z.parity);
-        let trusts = self.lost_in(first_drive, offset, &columns, false) > parity;
-        let holds = |this: &Self, column: &Column| {
-            this.holds(first_drive + u16::from(column.drive), offset, trusts)
-        };
-        let lost_data = columns.data().filter(|column| !holds(self, column)).count() as u64;
-        if !is_scan && lost_data > 0 {
-            self.block_mut(id).reads_parity = true;
-            let kind = match purpose {
-                Purpose::Edge => 1,
-                Purpose::Metadata => 2,
-                _ => 0,
+        let at = (vdev_number, offset);
+        for stripe in striped.stripes(offset, bytes.into()) {
+            let push = |this: &mut Self, column: Column, owner: u32| {
+                this.push_column(now_ns, at.0, column, owner, Direction::Read, class, false);
             };
-            self.lost_columns[kind] += lost_data;
-        }
-        // With a data column lost, parity is read too, and the column computed.
-        if is_scan || lost_data > 0 {
-            let owner = if is_scan { id } else { id | PARITY };
-            for column in columns.parity() {
-                if holds(self, &column) {
-                    push(self, column, owner);
+            if !self.any_failed {
+                if is_scan {
+                    stripe.full_data().for_each(|column| push(self, column, id));
+                    stripe.parity().for_each(|column| push(self, column, id));
+                } else {
+                    stripe.data().for_each(|column| push(self, column, id));
+                }
+                continue;
+            }
+            let trusts = self.lost_in(at, &stripe, false) > striped.parity().into();
+            let holds = |this: &Self, column: &Column| match class {
+                Class::Rebuild => this.is_column_whole(at.0, column),
+                _ => this.holds_column(at, column, trusts),
+            };
+            let lost = |column: &Column| !holds(self, column);
+            let lost_data = stripe.full_data().filter(lost).count() as u64;
+            let lost_parity = stripe.parity().any(|column| lost(&column));
+            if !is_scan && lost_data > 0 {
+                self.block_mut(id).reads_parity = true;
+                let kind = match purpose {
+                    Purpose::Edge => 1,
+                    Purpose::Metadata => 2,
+                    _ => 0,
+                };
+                self.lost_columns[kind] += lost_data;
+            }
+            // With a data column lost, parity is read too, and the column computed.
+            if is_scan || lost_data > 0 {
+                let owner = if is_scan { id } else { id | PARITY };
+                for column in stripe.parity() {
+                    if holds(self, &column) {
+                        push(self, column, owner);
+                    }
                 }
             }
-        }
-        for column in columns.data() {
-            if holds(self, &column) {
-                push(self, column, id);
+            let mut push_if_held = |column: Column| {
+                if holds(self, &column) {
+                    push(self, column, id);
+                }
+            };
+            if is_scan || lost_data > 0 || lost_parity {
+                stripe.full_data().for_each(&mut push_if_held);
+            } else {
+                stripe.data().for_each(&mut push_if_held);
             }
         }
     }
@@ -292,24 +303,24 @@ impl Drives {
         let io = BlockIo::new(key, purpose, class, at, bytes);
         let id = self.blocks.insert(io) as u32;
         let vdev = self.vdevs[usize::from(vdev_number)];
-        match vdev.raid_z() {
+        match vdev.striped() {
             None => {
                 let place = mirror_place(&vdev, offset, bytes);
                 for drive in self.of_vdev(vdev_number) {
                     self.push(now_ns, drive, id, Direction::Write, class, place, false);
                 }
             }
-            Some(raid_z) => {
-                let first_drive = self.first_of(vdev_number);
-                let columns = raid_z.columns(offset, bytes.into());
+            Some(striped) => {
+                let direction = Direction::Write;
                 let mut push = |column: Column, owner: u32, is_optional: bool| {
-                    let drive = first_drive + u16::from(column.drive);
-                    let place = column_place(&vdev, column);
-                    self.push(now_ns, drive, owner, Direction::Write, class, place, is_optional);
+                    let number = vdev_number;
+                    self.push_column(now_ns, number, column, owner, direction, class, is_optional);
                 };
-                columns.parity().for_each(|column| push(column, id | PARITY, false));
-                columns.data().for_each(|column| push(column, id, false));
-                columns.skipped().for_each(|column| push(column, id, true));
+                for stripe in striped.stripes(offset, bytes.into()) {
+                    stripe.parity().for_each(|column| push(column, id | PARITY, false));
+                    stripe.full_data().for_each(|column| push(column, id, false));
+                    stripe.skipped().for_each(|column| push(column, id, true));
+                }
             }
         }
         self.finish_if_done(id);
@@ -334,6 +345,23 @@ impl Drives {
             }
         }
         self.finish_if_done(id);
+    }
+
+    /// Asks the drive that has a column, or that stands in for a distributed spare there.
+    #[allow(clippy::too_many_arguments)]
+    fn push_column(
+        &mut self,
+        now_ns: u64,
+        vdev: u16,
+        column: Column,
+        owner: u32,
+        direction: Direction,
+        class: Class,
+        is_optional: bool,
+    ) {
+        let place = column_place(&self.vdevs[usize::from(vdev)], column);
+        let drive = self.drive_of(vdev, &column);
+        self.push(now_ns, drive, owner, direction, class, place, is_optional);
     }
 
     #[allow(clippy::too_many_arguments)]

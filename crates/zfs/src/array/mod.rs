@@ -268,7 +268,8 @@ impl Array<()> for ZfsArray {
         if let Some(lost) = self.data_lost(now_ns, spindle) {
             return Err(lost);
         }
-        self.resilver.on_failed(spindle.0);
+        let vdev = self.drives.vdev_of(spindle.0);
+        self.resilver.on_failed(spindle.0, vdev, self.config.vdevs[vdev].redundancy);
         self.advance(now_ns, driver);
         Ok(())
     }

@@ -42,7 +42,8 @@ use super::{BlockKey, Space, ZfsArray};
 use crate::BlockWrite;
 use crate::block::{Block, Stage};
 use crate::io_scheduler::Class;
-use crate::vdev::Vdev;
+use crate::stripe::Striped;
+use crate::vdev::{Redundancy, Vdev};
 use missing::ListedBlock;
 pub use missing::MissingBlocks;
 use rebuild::Rebuild;
@@ -107,6 +108,13 @@ struct Piece {
     is_read: bool,
 }
 
+/// A failed drive, and what replaces it: a distributed spare of its vdev, or else a spare.
+#[derive(Debug, Clone, Copy, SavedValue)]
+struct FailedDrive {
+    drive: u16,
+    distributed: Option<u8>,
+}
+
 /// Where the scan is in the transaction group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 enum Pass {
@@ -126,7 +134,9 @@ pub struct Resilver {
     /// Spares that are left.
     spares: u16,
     /// Failed drives that a spare replaces once no transaction group is being written.
-    failed: Vec<u16>,
+    failed: Vec<FailedDrive>,
+    /// Distributed spares that have been used, by vdev.
+    distributed_used: Vec<u8>,
     /// New drives that wait for the end of another resilver.
     deferred: Vec<u16>,
     scan: Option<Scan>,
@@ -147,6 +157,7 @@ impl Resilver {
         Self {
             spares,
             failed: Vec::new(),
+            distributed_used: vec![0; vdevs],
             deferred: Vec::new(),
             scan: None,
             pass: Pass::Before,
@@ -172,16 +183,22 @@ impl Resilver {
         self.scan.is_some() && matches!(self.pass, Pass::Running { .. } | Pass::Draining)
     }
 
-    /// A drive has failed. A spare replaces it if there is one.
-    pub fn on_failed(&mut self, drive: u16) {
+    /// A drive has failed. A distributed spare replaces it if its vdev has one left, or else a spare.
+    pub fn on_failed(&mut self, drive: u16, vdev: usize, redundancy: Redundancy) {
         self.deferred.retain(|other| *other != drive);
         self.rebuilds.retain(|rebuild| rebuild.drive != drive);
         if let Some(scan) = &mut self.scan {
             scan.lanes.retain(|lane| lane.drive != Some(drive));
         }
-        if self.spares > 0 {
+        let used = &mut self.distributed_used[vdev];
+        if let Redundancy::Draid(draid) = redundancy
+            && *used < draid.spares
+        {
+            self.failed.push(FailedDrive { drive, distributed: Some(*used) });
+            *used += 1;
+        } else if self.spares > 0 {
             self.spares -= 1;
-            self.failed.push(drive);
+            self.failed.push(FailedDrive { drive, distributed: None });
         }
     }
 }
@@ -224,12 +241,11 @@ impl Space {
         copies.find_map(|copy| part_at(*copy, bytes))
     }
 
-    /// The blocks of a vdev, or those with a column on one of its drives, in the order of their places.
-    fn list(&self, vdevs: &[Vdev], vdev: u16, drive: Option<u8>) -> Vec<ListedBlock> {
+    /// The blocks of a vdev that are meant, by place and bytes, in the order of their places.
+    fn list(&self, vdev: u16, is_meant: impl Fn(u64, u32) -> bool) -> Vec<ListedBlock> {
         let mut listed = Vec::new();
         self.for_each_written(|key, (of_vdev, offset), bytes| {
-            let is_on = |drive| has_column_on(&vdevs[usize::from(vdev)], offset, bytes, drive);
-            if of_vdev == vdev && drive.is_none_or(is_on) {
+            if of_vdev == vdev && is_meant(offset, bytes) {
                 listed.push(ListedBlock { offset, key });
             }
         });
@@ -241,12 +257,11 @@ impl Space {
 
 /// Whether a block has anything on a drive of its vdev (`vdev_raidz_need_resilver`).
 fn has_column_on(vdev: &Vdev, offset: u64, bytes: u32, drive: u8) -> bool {
-    vdev.raid_z().is_none_or(|raid_z| {
-        let width = u64::from(raid_z.width);
-        let columns = u64::from(bytes).div_ceil(1 << raid_z.ashift) + u64::from(raid_z.parity);
-        let first = (offset >> raid_z.ashift) % width;
-        (u64::from(drive) + width - first) % width < columns
-    })
+    let Some(Striped::RaidZ(raid_z)) = vdev.striped() else { return true };
+    let width = u64::from(raid_z.width);
+    let columns = u64::from(bytes).div_ceil(1 << raid_z.ashift) + u64::from(raid_z.parity);
+    let first = (offset >> raid_z.ashift) % width;
+    (u64::from(drive) + width - first) % width < columns
 }
 
 impl ZfsArray {
@@ -290,12 +305,8 @@ impl ZfsArray {
     }
 
     fn list_for_scrub(&mut self) {
-        let lane = |vdev| Lane {
-            vdev,
-            drive: None,
-            blocks: self.space.list(&self.config.vdevs, vdev, None),
-            next: 0,
-        };
+        let lane =
+            |vdev| Lane { vdev, drive: None, blocks: self.space.list(vdev, |_, _| true), next: 0 };
         let lanes = (0..self.config.vdevs.len() as u16).map(lane).collect();
         self.begin_scan(Scan { is_scrub: true, lanes });
     }
@@ -320,8 +331,9 @@ impl ZfsArray {
         // What a transaction group has begun to write is on the old drives; then all is in the trees of blocks.
         if self.transactions.syncing.is_none() && !self.resilver.failed.is_empty() {
             let failed = std::mem::take(&mut self.resilver.failed);
-            failed.iter().for_each(|drive| self.replace(now_ns, *drive, driver));
-            self.begin_resilvers(&failed);
+            failed.iter().for_each(|failed| self.replace(now_ns, *failed, driver));
+            let drives: Vec<u16> = failed.iter().map(|failed| failed.drive).collect();
+            self.begin_resilvers(&drives);
             goes_on = true;
         }
         self.go_on_rebuilding(now_ns);
@@ -329,13 +341,24 @@ impl ZfsArray {
     }
 
     /// A spare takes a failed drive's place.
-    fn replace(&mut self, now_ns: u64, drive: u16, driver: &mut impl Driver<()>) {
+    fn replace(&mut self, now_ns: u64, failed: FailedDrive, driver: &mut impl Driver<()>) {
+        let FailedDrive { drive, distributed } = failed;
         let vdev = self.drives.vdev_of(drive) as u16;
         let in_vdev = (drive - self.drives.first_of(vdev)) as u8;
-        let blocks = self.space.list(&self.config.vdevs, vdev, Some(in_vdev));
+        let shape = &self.config.vdevs[usize::from(vdev)];
+        let blocks = self.space.list(vdev, |offset, bytes| match shape.draid() {
+            None => has_column_on(shape, offset, bytes, in_vdev),
+            Some(_) => self.drives.is_block_on((vdev, offset), bytes, drive),
+        });
         self.resilver.replaced += 1;
-        driver.take_spare(SpindleIndex(drive));
-        self.drives.replace(drive, MissingBlocks::new(self.resilver.replaced, blocks));
+        let missing = MissingBlocks::new(self.resilver.replaced, blocks, distributed.is_some());
+        match distributed {
+            Some(spare) => self.drives.replace_by_spare(drive, spare, missing),
+            None => {
+                driver.take_spare(SpindleIndex(drive));
+                self.drives.replace(drive, missing);
+            }
+        }
         let failures = self.failures.iter_mut();
         let latest = failures.rev().find(|failure| failure.spindle.0 == drive);
         if let Some(failure) = latest {
@@ -346,9 +369,12 @@ impl ZfsArray {
     /// Resilvers of new drives begin, or wait for others to end.
     fn begin_resilvers(&mut self, drives: &[u16]) {
         let vdev = |drive: u16| self.drives.vdev_of(drive);
+        // Onto a distributed spare always, as zed asks for (`replace_with_spare`).
         let is_rebuilt = |drive: u16| {
-            self.config.resilver == ResilverKind::Sequential
-                && self.config.vdevs[vdev(drive)].raid_z().is_none()
+            let of_raid_z =
+                matches!(self.config.vdevs[vdev(drive)].redundancy, Redundancy::RaidZ { .. });
+            self.drives.is_spared(drive)
+                || self.config.resilver == ResilverKind::Sequential && !of_raid_z
         };
         let (rebuilt, mut healed): (Vec<u16>, Vec<u16>) =
             drives.iter().copied().partition(|drive| is_rebuilt(*drive));

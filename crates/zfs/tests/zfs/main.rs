@@ -7,6 +7,7 @@ mod allocator;
 mod array;
 mod asize;
 mod commands;
+mod draid;
 mod full;
 mod machine;
 mod order;

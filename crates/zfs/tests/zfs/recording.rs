@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use strewn_zfs::{Dva, Redundancy, Vdev};
+use strewn_zfs::{Draid, Dva, Redundancy, Vdev};
 
 /// A line of an event log.
 #[derive(Debug)]
@@ -36,10 +36,11 @@ pub struct Recording {
 }
 
 /// All that there are.
-pub fn all() -> [Recording; 3] {
+pub fn all() -> [Recording; 4] {
     let raid_z2 = Redundancy::RaidZ { drives: 6, parity: 2 };
     let mirror = Redundancy::Mirror { drives: 2 };
     let single = Redundancy::Mirror { drives: 1 };
+    let draid2 = Redundancy::Draid(Draid { children: 11, data: 4, parity: 2, spares: 1 });
     let vdev = |redundancy, ashift, mib: u64| Vdev {
         redundancy,
         ashift,
@@ -48,6 +49,7 @@ pub fn all() -> [Recording; 3] {
     };
     [
         Recording { name: "raidz2", vdevs: vec![vdev(raid_z2, 12, 64)], volume_mib: 20 },
+        Recording { name: "draid2", vdevs: vec![vdev(draid2, 12, 160)], volume_mib: 16 },
         Recording { name: "mirrors", vdevs: vec![vdev(mirror, 12, 64); 2], volume_mib: 16 },
         Recording { name: "single", vdevs: vec![vdev(single, 9, 96)], volume_mib: 16 },
     ]

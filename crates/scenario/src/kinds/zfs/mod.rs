@@ -3,12 +3,13 @@
 mod built;
 mod room;
 mod scaling;
+mod shape;
 
 use std::any::Any;
 
 use strewn_results::{CapacityRule, LayoutKind, ParityGroup};
 use strewn_sim::Simulated;
-use strewn_zfs::{Redundancy, ResilverKind, Vdev, Version, ZfsArray};
+use strewn_zfs::{ResilverKind, Vdev, Version, ZfsArray};
 
 use crate::array::Array;
 use crate::build::{Mapped, SetUpError};
@@ -21,16 +22,15 @@ use crate::lun::Lun;
 use crate::quantity::Bytes;
 use crate::scenario::Scenario;
 use crate::volume::Volume;
+pub use shape::{Protection, VdevShape};
 
 /// A ZFS pool with a volume for each LUN.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Zfs {
     /// The version of OpenZFS.
     pub version: Version,
-    /// What protects the blocks of each top-level vdev.
-    pub redundancy: Protection,
-    /// Drives of a top-level vdev.
-    pub drives: u16,
+    /// What each top-level vdev consists of.
+    pub shape: VdevShape,
     /// Top-level vdevs.
     pub vdevs: u16,
     /// Binary logarithm of the bytes in a sector.
@@ -76,32 +76,6 @@ impl Words for SyncWrites {
         &[("disabled", Self::Disabled), ("always", Self::Always)];
 }
 
-/// What protects the blocks of a top-level vdev.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Protection {
-    /// Nothing: one drive.
-    None,
-    /// Each block is on all drives.
-    #[default]
-    Mirror,
-    /// RAID-Z with single parity.
-    RaidZ1,
-    /// With double parity.
-    RaidZ2,
-    /// With triple parity.
-    RaidZ3,
-}
-
-impl Words for Protection {
-    const WORDS: &'static [(&'static str, Self)] = &[
-        ("none", Self::None),
-        ("mirror", Self::Mirror),
-        ("raid-z1", Self::RaidZ1),
-        ("raid-z2", Self::RaidZ2),
-        ("raid-z3", Self::RaidZ3),
-    ];
-}
-
 impl Words for Version {
     const WORDS: &'static [(&'static str, Self)] = &[("2.2", Self::V2_2), ("2.3", Self::V2_3)];
 }
@@ -111,66 +85,14 @@ impl Words for ResilverKind {
         &[("healing", Self::Healing), ("sequential", Self::Sequential)];
 }
 
-/// Drives that a mirror may have.
-const MIRROR_DRIVES: (u16, u16) = (2, 4);
-
-/// Most drives of a RAID-Z vdev (`VDEV_RAIDZ_MAXCOLS`, less what a `u8` cannot count).
-const MOST_DRIVES: u16 = 255;
-
 /// Most drives of a pool here.
 const MOST_DRIVES_IN_ALL: u32 = 1_024;
-
-impl Protection {
-    fn parity(self) -> u16 {
-        match self {
-            Self::None | Self::Mirror => 0,
-            Self::RaidZ1 => 1,
-            Self::RaidZ2 => 2,
-            Self::RaidZ3 => 3,
-        }
-    }
-
-    fn is_raid_z(self) -> bool {
-        self.parity() > 0
-    }
-
-    /// The drives that a vdev may have, and what it is called.
-    fn rule(self) -> (u16, u16, &'static str) {
-        match self {
-            Self::None => (1, 1, "a vdev without redundancy"),
-            Self::Mirror => (MIRROR_DRIVES.0, MIRROR_DRIVES.1, "a mirror"),
-            Self::RaidZ1 => (2, MOST_DRIVES, "a RAID-Z1 vdev"),
-            Self::RaidZ2 => (3, MOST_DRIVES, "a RAID-Z2 vdev"),
-            Self::RaidZ3 => (4, MOST_DRIVES, "a RAID-Z3 vdev"),
-        }
-    }
-}
 
 impl Zfs {
     /// A top-level vdev of it, of drives with so many bytes after they are scaled down.
     #[must_use]
     pub fn vdev(&self, drive_bytes: u64, scale_down: u32) -> Vdev {
-        let drives = self.drives as u8;
-        let redundancy = match self.redundancy {
-            Protection::None | Protection::Mirror => Redundancy::Mirror { drives },
-            raid_z => Redundancy::RaidZ { drives, parity: raid_z.parity() as u8 },
-        };
-        Vdev { redundancy, ashift: self.ashift as u8, drive_bytes, scale_down }
-    }
-
-    /// Whether a vdev has as many drives as its redundancy takes.
-    fn has_possible_vdevs(&self) -> bool {
-        let (least, most, _) = self.redundancy.rule();
-        (least..=most).contains(&self.drives)
-    }
-
-    /// Drives of a vdev, by what they are for; a mirror's further drives count as parity.
-    fn data_and_parity(&self) -> (u16, u16) {
-        let data = match self.redundancy.is_raid_z() {
-            true => self.drives.saturating_sub(self.redundancy.parity()),
-            false => 1,
-        };
-        (data, self.drives.saturating_sub(data))
+        self.shape.vdev(self.ashift as u8, drive_bytes, scale_down)
     }
 
     /// Bytes that a volume's block takes after compression: whole sectors of 512 bytes.
@@ -189,26 +111,7 @@ impl Table for Zfs {
                 .default("\"2.3\"", "the one that the model is held against"),
             &mut self.version,
         );
-        f.value(
-            choice::<Protection>(
-                "redundancy",
-                "What protects the blocks of each top-level vdev: none, one drive; mirror, the same on all its drives; or \
-                 raid-z1, raid-z2, raid-z3, a stripe for each block with so many sectors of parity in a row.",
-            )
-            .required("\"raid-z2\"")
-            .page(3, "Redundancy"),
-            &mut self.redundancy,
-        );
-        f.value(
-            spindles(
-                "drives",
-                "Drives of a top-level vdev, parity included: 2 to 4 in a mirror, at least one more than its parity in \
-                 RAID-Z.",
-            )
-            .required("6")
-            .page(4, "Drives of a vdev"),
-            &mut self.drives,
-        );
+        self.shape.fields(f);
         f.value(
             spindles("vdevs", "Top-level vdevs, all alike.").chosen("1").page(5, "Vdevs"),
             &mut self.vdevs,
@@ -292,8 +195,9 @@ impl Table for Zfs {
         f.value(
             choice::<ResilverKind>(
                 "resilver",
-                "How mirrors are resilvered: healing, block by block; or sequential, by ranges of allocated space, \
-                 with a scrub after it (zpool replace -s).",
+                "How mirrors are resilvered, and dRAID onto spares: healing, block by block; or sequential, by ranges \
+                 of allocated space, with a scrub after it (zpool replace -s). Onto distributed spares it is always \
+                 sequential.",
             )
             .default("\"healing\"", "the only way for RAID-Z"),
             &mut self.resilver,
@@ -329,19 +233,8 @@ impl Table for Zfs {
     }
 
     fn check(&self, s: &Section<'_>, _: &Around) {
-        if s.are_right(&["redundancy", "drives"]) {
-            let (least, most, what) = self.redundancy.rule();
-            if !self.has_possible_vdevs() {
-                let range =
-                    if least == most { "one".to_owned() } else { format!("{least} to {most}") };
-                s.problem(
-                    "drives",
-                    format!("{} drives are not {what}", self.drives),
-                    format!("{what} has {range} drives here; `zpool create` refuses fewer than {least} too"),
-                );
-            }
-        }
-        let drives = u32::from(self.drives) * u32::from(self.vdevs);
+        self.shape.check(s);
+        let drives = u32::from(self.shape.drives) * u32::from(self.vdevs);
         if s.are_right(&["drives", "vdevs"]) && drives > MOST_DRIVES_IN_ALL {
             s.problem(
                 "vdevs",
@@ -372,7 +265,7 @@ impl Table for Zfs {
             );
         }
         if s.are_right(&["redundancy", "resilver"])
-            && self.redundancy.is_raid_z()
+            && self.shape.redundancy.is_raid_z()
             && self.resilver == ResilverKind::Sequential
         {
             s.problem(
@@ -432,29 +325,26 @@ impl Kind for Zfs {
     }
 
     fn spindle_words(&self) -> String {
-        let what = match self.redundancy {
-            Protection::None => "drives without redundancy".to_owned(),
-            Protection::Mirror => format!("mirrors of {}", self.drives),
-            raid_z => format!("RAID-Z{} vdevs of {}", raid_z.parity(), self.drives),
-        };
-        format!(" in {} {what}", self.vdevs)
+        format!(" in {} {}", self.vdevs, self.shape.words())
     }
 
     fn spindles_by_purpose(&self) -> KindSpindles {
-        let (data, parity) = self.data_and_parity();
+        let (data, parity) = self.shape.data_and_parity();
         let in_all = |of_vdev| u32::from(of_vdev) * u32::from(self.vdevs);
         KindSpindles { data: in_all(data), parity: in_all(parity), spares: self.spares.into() }
     }
 
     fn check_drive(&self, section: &Section<'_>, drive_bytes: u64) {
-        if self.has_possible_vdevs() && section.are_right(&["redundancy", "drives", "ashift"]) {
+        if self.shape.is_possible()
+            && section.are_right(&["redundancy", "drives", "draid_data", "draid_spares", "ashift"])
+        {
             self.check_metaslabs(section, drive_bytes);
         }
     }
 
     fn check_room(&self, section: &Section<'_>, luns: &[Lun], _: &[Volume], drive_bytes: u64) {
         // What cannot be is a problem already.
-        if !self.has_possible_vdevs() {
+        if !self.shape.is_possible() {
             return;
         }
         let luns: Vec<&Lun> = luns.iter().collect();
@@ -472,11 +362,7 @@ impl Kind for Zfs {
     }
 
     fn without_protection_level(&self) -> Option<String> {
-        Some(match self.redundancy {
-            Protection::None => "no redundancy".to_owned(),
-            Protection::Mirror => "mirrors".to_owned(),
-            raid_z => format!("RAID-Z{}", raid_z.parity()),
-        })
+        Some(self.shape.redundancy.noun())
     }
 
     fn simulate(&self, set_up: SetUp<'_>) -> Result<Box<dyn Simulated>, SetUpError> {
@@ -490,7 +376,8 @@ impl Kind for Zfs {
         // as many ghosts.
         let blocks = scenario.file_bytes(array) / self.volblocksize_bytes;
         // What a new drive lacks, as it is sorted.
-        let failures = array.failures.len().min(usize::from(self.spares)) as u64;
+        let spares = self.spares.saturating_add(self.shape.spares().saturating_mul(self.vdevs));
+        let failures = array.failures.len().min(usize::from(spares)) as u64;
         let listed = blocks * failures * 17;
         listed + blocks * 13 + blocks * 24 + self.arc_bytes / self.volblocksize_bytes * 2 * 40
     }
@@ -500,9 +387,9 @@ impl Kind for Zfs {
     }
 
     fn groups(&self) -> Vec<ParityGroup> {
-        let (data, parity) = self.data_and_parity();
+        let (data, parity) = self.shape.data_and_parity();
         let group = |vdev| ParityGroup {
-            first_spindle: vdev * self.drives,
+            first_spindle: vdev * self.shape.drives,
             data,
             parity,
             added_at_seconds: 0.0,

@@ -31,7 +31,12 @@ impl Zfs {
     pub(super) fn usable(&self, drive_bytes: u64) -> (u64, String) {
         let vdev = self.vdev(drive_bytes, 1);
         let size = vdev.metaslabs();
-        let pool = (u64::from(size.count) << size.shift) * u64::from(self.vdevs);
+        let sectors: u64 = match vdev.draid() {
+            // Whole stripes of each.
+            Some(_) => (0..size.count).map(|of| u64::from(vdev.metaslab_sectors(of).1)).sum(),
+            None => u64::from(size.count) << (size.shift - vdev.ashift),
+        };
+        let pool = (sectors << vdev.ashift) * u64::from(self.vdevs);
         let moving = DEFERRED_TXGS * self.dirty_limit_bytes * TXG_PERCENT / 100;
         let for_a_block = self.bytes_for_a_block();
         let of_moving = moving as f64 / self.volblocksize_bytes as f64 * for_a_block;
@@ -58,22 +63,33 @@ impl Zfs {
 
     /// What blocks that fill no row of RAID-Z cost.
     pub(super) fn padding_warning(&self, array: &Array) -> Option<String> {
-        if !self.redundancy.is_raid_z() || !self.has_possible_vdevs() {
+        let redundancy = self.shape.redundancy;
+        if !redundancy.is_striped() || !self.shape.is_possible() {
             return None;
         }
         let vdev = self.vdev(build::capacity_bytes(array), 1);
         let taken = vdev.allocated_bytes(self.stored_bytes()) as f64;
-        let least = self.stored_bytes() as f64 * f64::from(self.drives) / vdev.data_drives() as f64;
+        let (of_stripe, with_data) = vdev.stripe_drives();
+        let least = self.stored_bytes() as f64 * of_stripe as f64 / with_data as f64;
+        let reason = if redundancy.is_draid() {
+            format!(
+                "it takes whole stripes of {of_stripe} sectors; give fewer draid_data or a larger volblocksize"
+            )
+        } else {
+            format!(
+                "parity for each block, and padding to a multiple of {} sectors",
+                redundancy.parity() + 1
+            )
+        };
         (taken >= 1.25 * least).then(|| {
             format!(
-                "array[{}].zfs: a block of {} takes {} of RAID-Z{}, {} % more than its data and parity need in wide \
-                 stripes: parity for each block, and padding to a multiple of {} sectors",
+                "array[{}].zfs: a block of {} takes {} of {}, {} % more than its data and parity need in wide stripes: \
+                 {reason}",
                 array.name,
                 Bytes(self.volblocksize_bytes),
                 Bytes(taken as u64),
-                self.redundancy.parity(),
+                redundancy.noun(),
                 fixed(100.0 * (taken / least - 1.0), 0),
-                self.redundancy.parity() + 1,
             )
         })
     }
@@ -83,8 +99,8 @@ impl Zfs {
 pub(super) fn capacity(zfs: &Zfs) -> CapacityRule {
     // Of a pool of any size: what is kept free, and what blocks take beside their data.
     let vdev = zfs.vdev(0, 1);
-    let in_a_row = vdev.raid_z().map_or(1.0, |raid_z| f64::from(raid_z.width));
-    let data = zfs.volblocksize_bytes as f64 * in_a_row / vdev.data_drives() as f64;
+    let (of_stripe, with_data) = vdev.stripe_drives();
+    let data = zfs.volblocksize_bytes as f64 * of_stripe as f64 / with_data as f64;
     let share = data / zfs.bytes_for_a_block() * (1.0 - Pool::SLOP_SHARE);
     CapacityRule::Pool { usable_percent: 100.0 * share }
 }

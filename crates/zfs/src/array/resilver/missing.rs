@@ -17,6 +17,9 @@ pub struct MissingBlocks {
     /// Tells the drive from one before it in the same place.
     pub(super) serial: u32,
     pub(super) blocks: Vec<ListedBlock>,
+    /// Whether the drive is trusted for nothing before all is there, not even for what was written since: a distributed
+    /// spare while it is rebuilt (`vdev_draid_missing`).
+    is_hidden: bool,
     resilvered: Vec<u64>,
     /// Places that have another block now.
     replaced: Vec<u64>,
@@ -25,9 +28,9 @@ pub struct MissingBlocks {
 }
 
 impl MissingBlocks {
-    pub(super) fn new(serial: u32, blocks: Vec<ListedBlock>) -> Self {
+    pub(super) fn new(serial: u32, blocks: Vec<ListedBlock>, is_hidden: bool) -> Self {
         let none = vec![0; blocks.len().div_ceil(64)];
-        Self { serial, resilvered: none.clone(), replaced: none, blocks, done: 0 }
+        Self { serial, is_hidden, resilvered: none.clone(), replaced: none, blocks, done: 0 }
     }
 
     fn position(&self, offset: u64) -> Option<usize> {
@@ -36,9 +39,9 @@ impl MissingBlocks {
 
     /// Whether the drive holds a block: one that was written since it came or, if those are trusted, is resilvered.
     pub fn holds(&self, offset: u64, trusts_resilvered: bool) -> bool {
-        self.position(offset).is_none_or(|at| {
-            self.is_replaced(at) || trusts_resilvered && is_set(&self.resilvered, at)
-        })
+        let is_there =
+            |at| self.is_replaced(at) || trusts_resilvered && is_set(&self.resilvered, at);
+        (trusts_resilvered || !self.is_hidden) && self.position(offset).is_none_or(is_there)
     }
 
     /// Whether the block's place has another one now.

@@ -1,4 +1,4 @@
-//! Sequential rebuilds of mirrors' drives.
+//! Sequential rebuilds, of mirrors' drives and onto distributed spares of dRAID.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -8,6 +8,7 @@ use super::super::ZfsArray;
 use super::{Piece, Target};
 use crate::Pool;
 use crate::io_scheduler::Class;
+use crate::vdev::Vdev;
 
 /// The longest read of a sequential rebuild (`zfs_rebuild_max_segment`).
 const REBUILD_SEGMENT_BYTES: u64 = 1 << 20;
@@ -18,7 +19,7 @@ const REBUILD_BYTES: u64 = 64 << 20;
 /// The least that a rebuild may have under way.
 const LEAST_REBUILD_BYTES: u64 = 1 << 20;
 
-/// A sequential rebuild of a mirror's drive.
+/// A sequential rebuild of a drive.
 #[derive(Debug, Clone, SavedValue)]
 pub(super) struct Rebuild {
     pub(super) vdev: u16,
@@ -54,25 +55,43 @@ impl Rebuild {
         }
     }
 
-    /// Takes the next segment: its place and bytes. A metaslab waits until the one before is done.
-    fn next_segment(&mut self, pool: &Pool, metaslabs: u32) -> Option<(u64, u32)> {
-        while self.ranges.is_empty() {
-            if !self.under_way.is_empty() || self.next_metaslab == metaslabs {
-                return None;
+    /// Takes the next segment that the drive has a part in: its place, and its bytes without parity. A mirror's
+    /// metaslab waits until the one before is done; one of dRAID does not (`vdev_rebuild_thread`).
+    fn next_segment(
+        &mut self,
+        pool: &Pool,
+        vdev: &Vdev,
+        is_needed: impl Fn(u64, u32) -> bool,
+    ) -> Option<(u64, u32)> {
+        let metaslabs = vdev.metaslabs().count;
+        loop {
+            while self.ranges.is_empty() {
+                let waits = vdev.draid().is_none() && !self.under_way.is_empty();
+                if waits || self.next_metaslab == metaslabs {
+                    return None;
+                }
+                self.ranges = pool.ranges_in_use(self.vdev, self.next_metaslab).into();
+                self.next_metaslab += 1;
             }
-            self.ranges = pool.ranges_in_use(self.vdev, self.next_metaslab).into();
-            self.next_metaslab += 1;
+            let (start, end) = self.ranges.front_mut()?;
+            let (offset, left) = (*start, *end - *start);
+            let bytes = match vdev.draid() {
+                None => left.min(REBUILD_SEGMENT_BYTES),
+                Some(layout) => layout.rebuild_bytes(offset, left),
+            };
+            let allocated_bytes = vdev.allocated_bytes(bytes);
+            *start += allocated_bytes;
+            if start == end {
+                self.ranges.pop_front();
+            }
+            self.position = offset + allocated_bytes;
+            if is_needed(offset, bytes as u32) {
+                self.under_way.insert(offset);
+                self.under_way_bytes += bytes;
+                return Some((offset, bytes as u32));
+            }
+            self.bytes_done += allocated_bytes;
         }
-        let (start, end) = self.ranges.front_mut()?;
-        let (offset, bytes) = (*start, (*end - *start).min(REBUILD_SEGMENT_BYTES));
-        *start += bytes;
-        if start == end {
-            self.ranges.pop_front();
-        }
-        self.position = offset + bytes;
-        self.under_way.insert(offset);
-        self.under_way_bytes += bytes;
-        Some((offset, bytes as u32))
     }
 
     fn is_done(&self, metaslabs: u32) -> bool {
@@ -90,14 +109,22 @@ impl ZfsArray {
                 continue;
             };
             let drives = u64::from(self.config.vdevs[usize::from(vdev)].drives());
+            let shape = self.config.vdevs[usize::from(vdev)];
+            // Parts of dRAID are as long at any scale, and so are as many under way.
+            let scale = if shape.draid().is_some() { u64::from(shape.scale_down) } else { 1 };
             let limit = (REBUILD_BYTES * drives)
-                .min(self.config.arc_bytes / 2 / vdevs)
+                .min(self.config.arc_bytes * scale / 2 / vdevs)
                 .max(LEAST_REBUILD_BYTES);
-            let metaslabs = self.metaslabs(vdev);
-            let rebuild = &mut self.resilver.rebuilds[number];
-            while rebuild.under_way_bytes < limit
-                && let Some((offset, bytes)) = rebuild.next_segment(&self.space.pool, metaslabs)
-            {
+            loop {
+                let (rebuild, drives) = (&mut self.resilver.rebuilds[number], &self.drives);
+                let is_needed = |offset: u64, bytes: u32| {
+                    shape.draid().is_none() || drives.is_block_on((vdev, offset), bytes, drive)
+                };
+                if rebuild.under_way_bytes >= limit {
+                    break;
+                }
+                let next = rebuild.next_segment(&self.space.pool, &shape, is_needed);
+                let Some((offset, bytes)) = next else { break };
                 let targets = vec![Target { drive, serial, position: 0 }];
                 let class = Class::Rebuild;
                 let piece = Piece { vdev, offset, bytes, class, targets, is_read: false };
@@ -126,7 +153,8 @@ impl ZfsArray {
         let Some(rebuild) = rebuilds.find(|rebuild| rebuild.drive == drive) else { return };
         rebuild.under_way.remove(&offset);
         rebuild.under_way_bytes -= u64::from(bytes);
-        rebuild.bytes_done += u64::from(bytes);
+        let vdev = &self.config.vdevs[usize::from(rebuild.vdev)];
+        rebuild.bytes_done += vdev.allocated_bytes(bytes.into());
         let share = rebuild.bytes_done as f64 / rebuild.bytes_in_all.max(1) as f64;
         let up_to = rebuild.under_way.first().copied().unwrap_or(rebuild.position);
         if let Some(missing) = self.drives.missing_mut(drive) {

@@ -11,7 +11,7 @@ use strewn_raid::SpindleIndex;
 use super::*;
 use crate::fragmentation::Version;
 use crate::vdev::{LABEL_START_BYTES, Redundancy};
-use crate::{PipelineCosts, VolumeConfig, ZfsConfig};
+use crate::{Draid, PipelineCosts, VolumeConfig, ZfsConfig};
 
 const BLOCK_BYTES: u32 = 16 << 10;
 
@@ -23,6 +23,8 @@ struct Drives {
     acknowledged: Vec<u32>,
     /// How often each sector of a new drive has been written.
     new: HashMap<u16, HashMap<u64, u32>>,
+    /// How often each sector of any drive has been written since this was cleared.
+    written: HashMap<(u16, u64), u32>,
     reads: u64,
     writes: u64,
 }
@@ -38,6 +40,11 @@ impl Driver<()> for Drives {
         match command.direction {
             Direction::Read => self.reads += 1,
             Direction::Write => self.writes += 1,
+        }
+        if command.direction == Direction::Write {
+            for sector in first..=last {
+                *self.written.entry((command.spindle.0, sector)).or_default() += 1;
+            }
         }
         if let Some(written) = self.new.get_mut(&command.spindle.0) {
             match command.direction {
@@ -88,7 +95,9 @@ fn raid_z(drives: u8, parity: u8) -> Redundancy {
 }
 
 fn config(redundancy: Redundancy, vdevs: usize, spares: u16) -> ZfsConfig {
-    let vdev = Vdev { redundancy, ashift: 12, drive_bytes: 256 << 20, scale_down: 1 };
+    // With rows of 1 MiB, blocks of dRAID are in many groups.
+    let scale_down = if matches!(redundancy, Redundancy::Draid(_)) { 16 } else { 1 };
+    let vdev = Vdev { redundancy, ashift: 12, drive_bytes: 256 << 20, scale_down };
     ZfsConfig {
         version: Version::default(),
         vdevs: vec![vdev; vdevs],
@@ -215,11 +224,12 @@ impl Harness {
             }
             let is_old = u64::from(volume.birth(number as u32)) < since_txg;
             old += u32::from(is_old);
-            let places = match shape.raid_z() {
+            let places = match shape.striped() {
                 None => vec![(offset, u64::from(BLOCK_BYTES))],
-                Some(raid_z) => {
-                    let columns = raid_z.columns(offset, BLOCK_BYTES.into());
-                    let here = columns.all().filter(|column| u16::from(column.drive) == in_vdev);
+                Some(striped) => {
+                    let stripes = striped.stripes(offset, BLOCK_BYTES.into());
+                    let columns = stripes.flat_map(|of| of.parity().chain(of.full_data()));
+                    let here = columns.filter(|column| u16::from(column.drive) == in_vdev);
                     here.map(|column| (column.first_sector << 12, u64::from(column.sectors) << 12))
                         .collect()
                 }
@@ -246,6 +256,140 @@ const KINDS: [(Redundancy, usize); 6] = [
     (Redundancy::RaidZ { drives: 9, parity: 2 }, 2),
     (Redundancy::RaidZ { drives: 7, parity: 3 }, 1),
 ];
+
+fn draid(children: u8, data: u8, parity: u8, spares: u8) -> Redundancy {
+    Redundancy::Draid(Draid { children, data, parity, spares })
+}
+
+impl Harness {
+    /// Each column that was on a failed drive is where its distributed spares lead: written there once by the rebuild,
+    /// or with its transaction group.
+    fn assert_on_spare(&self, drive: u8, since_txg: u64, case: &str) {
+        let (drives, volume) = (&self.array.drives, &self.array.space.volumes[0]);
+        let striped = self.array.config.vdevs[0].striped().unwrap();
+        let mut old = 0;
+        for (number, block) in volume.blocks().iter().enumerate() {
+            let (_, offset) = block.place();
+            let is_old = u64::from(volume.birth(number as u32)) < since_txg;
+            let stripes = striped.stripes(offset, BLOCK_BYTES.into());
+            for column in stripes.flat_map(|of| of.parity().chain(of.full_data())) {
+                if column.drive != drive {
+                    continue;
+                }
+                old += u32::from(is_old);
+                let on = drives.drive_of(0, &column);
+                assert_ne!(on, drive.into(), "{case}");
+                for sector in 0..u64::from(column.sectors) * 8 {
+                    let sector =
+                        (LABEL_START_BYTES / SECTOR_BYTES) + column.first_sector * 8 + sector;
+                    let times = self.drives.written.get(&(on, sector)).copied().unwrap_or(0);
+                    let is_right = if is_old { times == 1 } else { times >= 1 };
+                    assert!(is_right, "{case}: drive {on}, sector {sector}: {times} times");
+                }
+            }
+        }
+        assert!(old > 0, "{case}: the test is about blocks that are rebuilt");
+    }
+}
+
+/// One drive after the other fails: each takes the next spare, also if it stood in for the one before.
+#[test]
+fn a_distributed_spare_gets_each_column_of_the_failed_drive() {
+    let kinds = [draid(11, 4, 2, 1), draid(20, 8, 1, 2), draid(12, 3, 3, 3), draid(7, 4, 1, 2)];
+    for (seed, redundancy) in (0..16).zip(kinds.into_iter().cycle()) {
+        let (case, load) = (format!("seed {seed}: {redundancy:?}"), seed % 8 >= 4);
+        let mut harness = Harness::new(config(redundancy, 1, 0), seed);
+        let operations = harness.rng.below(200) as u32;
+        harness.age(operations);
+        let Redundancy::Draid(Draid { children, spares, .. }) = redundancy else { unreachable!() };
+        let mut failed = Vec::new();
+        for spare in 0..spares {
+            let drive = loop {
+                let drive = harness.rng.below(children.into()) as u8;
+                if !failed.contains(&drive) {
+                    break drive;
+                }
+            };
+            failed.push(drive);
+            harness.drives.written.clear();
+            harness.fail(drive.into()).unwrap();
+            while !harness.array.drives.is_spared(drive.into()) {
+                assert!(harness.step(), "{case}");
+            }
+            let since_txg = harness.array.space.pool.txg();
+            while harness.array.failures()[usize::from(spare)].rebuilt_ns.is_none() {
+                if load && harness.operations as usize - harness.drives.acknowledged.len() < 16 {
+                    harness.operate();
+                }
+                assert!(harness.step(), "{case}");
+            }
+            // A scrub follows, which writes nothing.
+            harness.resilver(false);
+            harness.finish();
+            harness.assert_on_spare(drive, since_txg, &case);
+            let counters = harness.array.counters();
+            assert!(counters.rebuild_writes > 0 && counters.rebuild_reads > 0, "{case}");
+            assert_eq!(counters.spindle_reads(), harness.drives.reads, "{case}");
+            assert_eq!(counters.spindle_writes(), harness.drives.writes, "{case}");
+        }
+        // No new drive has come.
+        assert!(failed.iter().all(|drive| harness.drives.new.get(&u16::from(*drive)).is_none()));
+    }
+}
+
+/// Reads of what a rebuilt drive had go to one drive for each column again.
+#[test]
+fn reads_of_a_rebuilt_drive_need_no_parity() {
+    let mut harness = Harness::new(config(draid(11, 4, 2, 1), 1, 0), 3);
+    harness.fail(4).unwrap();
+    harness.age(200);
+    let degraded = harness.array.counters().degraded_reads;
+    assert!(degraded > 0);
+    harness.resilver(false);
+    harness.finish();
+    let before = *harness.array.counters();
+    harness.age(200);
+    let since = harness.array.counters().since(&before);
+    assert_eq!((since.degraded_reads, since.recovery_reads), (0, 0));
+}
+
+#[test]
+fn draid_loses_data_beyond_parity_and_spares() {
+    for seed in 0..8 {
+        let case = format!("seed {seed}");
+        let mut harness = Harness::new(config(draid(11, 4, 2, 1), 1, 0), seed);
+        harness.age(50);
+        harness.fail(0).unwrap();
+        if seed % 2 == 0 {
+            // One is on the spare, two more may fail.
+            harness.resilver(true);
+        }
+        harness.fail(1).unwrap();
+        let third = harness.fail(2);
+        if seed % 2 == 0 {
+            third.unwrap();
+            let lost = harness.fail(3).unwrap_err();
+            assert!(lost.stripes > 0 && lost.stripes < lost.stripes_in_all, "{case}: {lost:?}");
+        } else {
+            let lost = third.unwrap_err();
+            assert!(lost.stripes > 0 && lost.stripes < lost.stripes_in_all, "{case}: {lost:?}");
+        }
+    }
+}
+
+/// Without a distributed spare, or with none left, a hot spare takes a drive's place.
+#[test]
+fn a_hot_spare_replaces_a_drive_of_draid() {
+    for (seed, kind) in [(1, ResilverKind::Healing), (2, ResilverKind::Sequential)] {
+        let pool = config(draid(11, 4, 2, 0), 1, 1);
+        let mut harness = Harness::new(ZfsConfig { resilver: kind, ..pool }, seed);
+        harness.age(100);
+        harness.fail(5).unwrap();
+        harness.resilver(false);
+        harness.finish();
+        harness.assert_on(5, u64::MAX, &format!("{kind:?}"));
+    }
+}
 
 #[test]
 fn a_new_drive_gets_each_column_once() {
@@ -420,9 +564,13 @@ fn a_scrub_reads_everything_and_writes_nothing() {
 /// A run that is saved at any time goes on as if it had not been.
 #[test]
 fn resilvers_are_saved() {
-    for (seed, kind) in [(1, ResilverKind::Healing), (2, ResilverKind::Sequential)] {
-        let mirrors = config(Redundancy::Mirror { drives: 2 }, 2, 2);
-        let config = ZfsConfig { resilver: kind, ..mirrors };
+    let mirrors = config(Redundancy::Mirror { drives: 2 }, 2, 2);
+    for (seed, kind, pool) in [
+        (1, ResilverKind::Healing, mirrors.clone()),
+        (2, ResilverKind::Sequential, mirrors),
+        (3, ResilverKind::Healing, config(draid(11, 4, 2, 2), 1, 0)),
+    ] {
+        let config = ZfsConfig { resilver: kind, ..pool };
         let mut harness = Harness::new(config.clone(), seed);
         harness.age(100);
         harness.fail(0).unwrap();
@@ -453,7 +601,7 @@ fn resilvers_are_saved() {
 #[test]
 fn a_drive_holds_what_is_written_since_and_what_is_resilvered_in_need() {
     let blocks = [8, 16, 64].map(|offset| ListedBlock { offset, key: 0 });
-    let mut missing = MissingBlocks::new(1, blocks.to_vec());
+    let mut missing = MissingBlocks::new(1, blocks.to_vec(), false);
     assert!(missing.holds(24, false));
     assert!(!missing.holds(16, true));
     missing.on_resilvered(1);
