@@ -64,8 +64,8 @@ impl Root {
         self.groups
     }
 
-    /// What the application had set ([`Volumes::set_application_bytes`](crate::Volumes::set_application_bytes)); zeros if
-    /// it never did.
+    /// What the application had set ([`Volumes::set_application_bytes`](crate::Volumes::set_application_bytes)); zeros
+    /// if it never did.
     #[must_use]
     pub fn application_bytes(&self) -> &[u8; APPLICATION_BYTES] {
         &self.application
