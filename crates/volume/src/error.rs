@@ -29,6 +29,8 @@ pub enum VolumeError {
     Finished,
     /// The store is persistent, and the consistency point was not finished: its metadata has no places.
     NotFinished,
+    /// The store is not persistent: it has no root.
+    NotPersistent,
     /// Part of the write plan of the consistency point was not taken, so it cannot have been written.
     PlanLeft {
         /// Tetrises not taken, including those being filled.
@@ -88,6 +90,9 @@ impl fmt::Display for VolumeError {
             Self::NotFinished => formatter.write_str(
                 "the maps of a persistent store are not written: `finish` the consistency point, \
                 or abandon it",
+            ),
+            Self::NotPersistent => formatter.write_str(
+                "the store keeps its maps in memory only: create it with `Volumes::persistent`",
             ),
             Self::PlanLeft { tetrises } => write!(
                 formatter,

@@ -59,7 +59,9 @@
 //!
 //! [`Volumes::persistent`] places the changed pages of all maps in the same write plan as the data, with a [`Root`]
 //! that leads to them; [`Volumes::mount`] reads them back. The store makes the plan durable first, then the root, and
-//! commits only then: the `guide` of this crate teaches it call by call, and the example `persistent_store` does it.
+//! commits only then. The root also carries 32 bytes of the application's
+//! ([`set_application_bytes`](Volumes::set_application_bytes)). The `guide` of this crate teaches it call by call, and
+//! the example `persistent_store` does it.
 //!
 //! # Snapshots of your own maps
 //!
@@ -93,7 +95,7 @@ pub use dead_lists::{DeadLists, SnapshotDeletion};
 pub use defragmentation::{CleaningPlan, FileReallocation, Gain, SegmentCleaning};
 pub use error::VolumeError;
 pub use image::Image;
-pub use metadata::{Damage, METADATA_BYTES, PageName, Root, VolumesMountError};
+pub use metadata::{APPLICATION_BYTES, Damage, METADATA_BYTES, PageName, Root, VolumesMountError};
 pub use names::{
     BlockName, BlockSource, Fbn, FileId, MetadataPage, Move, SnapshotId, VirtualVbn, VolumeId,
 };

@@ -128,6 +128,7 @@ impl Metadata {
             volumes: self.volumes.root(),
             delayed_frees: self.delayed_frees.root(),
             free_maps: self.free_maps.root(),
+            application: self.application,
         });
     }
 

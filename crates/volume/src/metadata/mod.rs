@@ -38,7 +38,7 @@ use super::volumes::Volumes;
 
 pub use damage::{Damage, VolumesMountError};
 pub use page::{METADATA_BYTES, PageName};
-pub use root::Root;
+pub use root::{APPLICATION_BYTES, Root};
 
 /// Entries of a page of a container map.
 pub(crate) const CONTAINER_ENTRIES: u64 = ENTRIES;
@@ -65,6 +65,8 @@ pub(crate) struct Metadata {
     placement: Option<Placement>,
     /// The root of the last commit.
     root: Option<Root>,
+    /// What the next root carries for the application.
+    application: [u8; APPLICATION_BYTES],
 }
 
 /// The maps of a volume.
@@ -258,6 +260,41 @@ impl Volumes {
         let metadata = self.metadata.as_ref()?;
         let finished = metadata.placement.as_ref().and_then(|placement| placement.root.as_ref());
         finished.or(metadata.root.as_ref())
+    }
+
+    /// Sets the bytes that the next roots carry for the application, such as the place of a superblock of its own. They
+    /// become current with the next commit, together with all else that changed, also if a consistency point is
+    /// abandoned before it.
+    ///
+    /// ```
+    /// # use strewn_alloc::{Aggregate, AggregateOptions};
+    /// # use strewn_raid::{Parity, ParityGroup};
+    /// # use strewn_volume::{Root, Volumes};
+    /// # let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;
+    /// let mut volumes = Volumes::persistent(Aggregate::new([group], AggregateOptions::default())?)?;
+    /// volumes.begin(0)?;
+    /// volumes.set_application_bytes(*b"catalog of fish, file 3, v. 0017")?;
+    /// volumes.finish()?;
+    /// // A store writes the plan and the root, and then commits.
+    /// let superblock = volumes.root().ok_or("finished")?.to_bytes();
+    /// volumes.commit()?;
+    /// assert_eq!(&Root::from_bytes(&superblock)?.application_bytes()[..7], b"catalog");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`VolumeError::NotPersistent`] if the store has no root; [`VolumeError::Finished`] once the consistency point is
+    /// finished.
+    pub fn set_application_bytes(
+        &mut self,
+        bytes: [u8; APPLICATION_BYTES],
+    ) -> Result<(), VolumeError> {
+        let metadata = self.metadata.as_mut().ok_or(VolumeError::NotPersistent)?;
+        if metadata.is_placed() {
+            return Err(VolumeError::Finished);
+        }
+        metadata.application = bytes;
+        Ok(())
     }
 
     /// The bytes of a page in the write plan, until the commit.

@@ -74,7 +74,7 @@ impl Volumes {
         let consistency_points = root.consistency_points;
         let used = SummaryBitmap::new(total_blocks);
         let mut loader = Loader { read, consistency_points, total_blocks, used, checks };
-        let mut metadata = Metadata::default();
+        let mut metadata = Metadata { application: root.application, ..Metadata::default() };
 
         let mut trees = TreeLoader::default();
         metadata.nodes =

@@ -29,7 +29,11 @@ pub struct Root {
     pub(crate) volumes: ArrayRoot,
     pub(crate) delayed_frees: ArrayRoot,
     pub(crate) free_maps: ArrayRoot,
+    pub(crate) application: [u8; APPLICATION_BYTES],
 }
+
+/// Bytes of a [`Root`] that are the application's.
+pub const APPLICATION_BYTES: usize = 32;
 
 /// A checksum of the parity, the stripes and the data spindles of `groups`, in their order.
 pub(crate) fn checksum_of_shapes(groups: &[ParityGroup]) -> u32 {
@@ -60,6 +64,13 @@ impl Root {
         self.groups
     }
 
+    /// What the application had set ([`Volumes::set_application_bytes`](crate::Volumes::set_application_bytes)); zeros
+    /// if it never did.
+    #[must_use]
+    pub fn application_bytes(&self) -> &[u8; APPLICATION_BYTES] {
+        &self.application
+    }
+
     /// Serialises the root.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::BYTES] {
@@ -77,6 +88,8 @@ impl Root {
             bytes.extend(vbn.to_le_bytes());
             bytes.extend((crc as u32).to_le_bytes());
         }
+        bytes.extend(self.application);
+        debug_assert_eq!(bytes.len(), Self::CHECKSUM_AT);
         let mut whole = [0; Self::BYTES];
         whole[..bytes.len()].copy_from_slice(&bytes);
         let checksum = crc32(&whole[..Self::CHECKSUM_AT]);
@@ -118,6 +131,8 @@ impl Root {
             volumes,
             delayed_frees,
             free_maps,
+            // Zeros in a root that was written before there were any.
+            application: take(&mut rest),
         })
     }
 }

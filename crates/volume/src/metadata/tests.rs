@@ -9,7 +9,7 @@ use strewn_raid::{Parity, ParityGroup, Vbn};
 
 use super::page::{METADATA_BYTES, PageBytes};
 use super::{Damage, Root, VolumesMountError};
-use crate::{BlockSource, Fbn, FileId, VolumeId, Volumes};
+use crate::{BlockSource, Fbn, FileId, VolumeError, VolumeId, Volumes};
 
 /// The pages and the root of a store.
 #[derive(Clone)]
@@ -316,4 +316,35 @@ proptest! {
             prop_assert_eq!(is_found, one != other, "{:?}", error);
         }
     }
+}
+
+#[test]
+fn the_root_carries_the_bytes_of_the_application() {
+    let aggregate = Aggregate::new([group()], options()).unwrap();
+    let mut volumes = Volumes::persistent(aggregate).unwrap();
+    let mut blocks = HashMap::new();
+    volumes.begin(0).unwrap();
+    let root = commit(&mut volumes, &mut blocks);
+    // What roots had there before applications could set any.
+    assert_eq!(root.to_bytes()[92..124], [0; 32]);
+
+    volumes.set_application_bytes([7; 32]).unwrap();
+    volumes.begin(0).unwrap();
+    volumes.abandon().unwrap();
+    volumes.begin(0).unwrap();
+    let root = Root::from_bytes(&commit(&mut volumes, &mut blocks).to_bytes()).unwrap();
+    assert_eq!(root.application_bytes(), &[7; 32]);
+
+    let mut mounted = mount(&Stored { blocks: blocks.clone(), root }, true).unwrap();
+    mounted.begin(0).unwrap();
+    mounted.finish().unwrap();
+    assert_eq!(mounted.root().unwrap().application_bytes(), &[7; 32]);
+    assert_eq!(mounted.set_application_bytes([8; 32]), Err(VolumeError::Finished));
+    mounted.commit().unwrap();
+    mounted.set_application_bytes([8; 32]).unwrap();
+    assert_eq!(mounted.root().unwrap().application_bytes(), &[7; 32], "not committed yet");
+
+    let aggregate = Aggregate::new([group()], options()).unwrap();
+    let refused = Volumes::new(aggregate).unwrap().set_application_bytes([1; 32]);
+    assert_eq!(refused, Err(VolumeError::NotPersistent));
 }
