@@ -103,16 +103,18 @@ mod order;
 mod pool;
 mod pool_objects;
 mod raid_z;
+mod snapshots;
 mod vdev;
 mod volume;
 
-pub use array::{ResilverKind, VolumeConfig, ZfsArray, ZfsConfig};
+pub use array::{ResilverKind, ScanKind, VolumeConfig, VolumeScanConfig, ZfsArray, ZfsConfig};
 pub use block::{Block, BlockWrite, Stage};
 pub use fragmentation::{Histogram, Version};
 pub use order::AllocationOrder;
 pub use pool::{Copies, Dva, MOST_COPIES, NoRoom, Pool, PoolOptions};
 pub use pool_objects::PoolObjects;
 pub use raid_z::{Column, Columns, RaidZ};
+pub use snapshots::Snapshots;
 pub use vdev::{LABEL_END_BYTES, LABEL_START_BYTES, MetaslabSize, Redundancy, Vdev};
 pub use volume::{POINTERS, Volume, VolumeShape};
 

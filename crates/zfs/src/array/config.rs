@@ -3,6 +3,7 @@
 use strewn_array::ProcessorCosts;
 
 use crate::fragmentation::Version;
+use super::volume_scan::VolumeScanConfig;
 use crate::vdev::Vdev;
 
 /// A ZFS pool behind a controller.
@@ -30,6 +31,11 @@ pub struct ZfsConfig {
     pub resilver: ResilverKind,
     /// Whether a write is answered only when the intent log has it (`sync=always`), or from memory.
     pub is_synchronous: bool,
+    /// Whether volumes reserve the room to overwrite all of their blocks (`refreservation`, as `zfs create -V` sets it
+    /// without `-s`), so that a snapshot that would take it is refused.
+    pub reserves: bool,
+    /// A scan of all volumes beside the load.
+    pub scan: Option<VolumeScanConfig>,
     /// Seed of what timing decides in a real pool: the order of allocations under the throttle.
     pub seed: u64,
     /// What work costs the processor.

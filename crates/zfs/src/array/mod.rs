@@ -8,12 +8,14 @@ mod intent_log;
 mod measures;
 mod prefetch;
 mod resilver;
+mod snapshots;
 mod sync;
 mod transactions;
+mod volume_scan;
 
 use strewn_array::{
     Acknowledge, Array, Counters, DataLost, Direction, Driver, Durable, FailedSpindle, Growable,
-    HostOperation, LayoutMeasures, LunId, ProcessorCosts, Snapshots, SpindleCommand, Tag,
+    HostOperation, LayoutMeasures, LunId, ProcessorCosts, ScanProgress, SpindleCommand, Tag,
 };
 use strewn_raid::SpindleIndex;
 
@@ -30,6 +32,8 @@ use intent_log::IntentLog;
 use prefetch::Prefetcher;
 use resilver::Resilver;
 use transactions::Transactions;
+use volume_scan::VolumeScan;
+pub use volume_scan::{ScanKind, VolumeScanConfig};
 
 /// A pool, its volumes and the pool's own objects: what decides where blocks lie.
 struct Space {
@@ -61,6 +65,7 @@ pub struct ZfsArray {
     counters: Counters,
     failures: Vec<FailedSpindle>,
     resilver: Resilver,
+    scan: VolumeScan,
     /// The last transaction group before the run.
     filled_in_txg: u64,
     timer_ns: Option<u64>,
@@ -69,7 +74,7 @@ pub struct ZfsArray {
 strewn_base::saved_state! {
     impl for ZfsArray {
         parts: space;
-        values: arc, prefetchers, drives, transactions, host, intent_log, counters, failures, resilver,
+        values: arc, prefetchers, drives, transactions, host, intent_log, counters, failures, resilver, scan,
             filled_in_txg, timer_ns;
         built: config;
     }
@@ -131,6 +136,7 @@ impl ZfsArray {
             counters: Counters::default(),
             failures: Vec::new(),
             resilver: Resilver::new(config.spares, config.vdevs.len()),
+            scan: VolumeScan::new(config.scan),
             filled_in_txg: space.pool.txg() - 1,
             timer_ns: None,
             space,
@@ -156,6 +162,7 @@ impl ZfsArray {
             self.go_on_syncing(now_ns, driver);
             let goes_on = self.go_on_resilvering(now_ns, driver);
             self.admit_waiting(now_ns, driver);
+            self.go_on_with_scan_of_volumes(now_ns, driver);
             self.intent_log.go_on(now_ns, &mut self.space.pool, &mut self.drives);
             let dirty_percent = self.transactions.dirty_percent();
             let costs = &self.config.processor;
@@ -169,12 +176,15 @@ impl ZfsArray {
 
     fn set_timer(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
         let transactions = &self.transactions;
-        let collects = transactions.syncing.is_none()
-            && transactions.open_bytes > 0
-            && !self.resilver.is_passing();
-        let due_ns = collects.then(|| transactions.opened_ns + transactions.interval_ns);
+        let collects = transactions.syncing.is_none() && !self.resilver.is_passing();
+        let due_ns = if transactions.is_forced() {
+            collects.then_some(now_ns)
+        } else {
+            let due_ns = transactions.opened_ns + transactions.interval_ns;
+            (collects && transactions.open_bytes > 0).then_some(due_ns)
+        };
         let wakeup_ns = self.host.next_wakeup_ns();
-        let next = [due_ns, wakeup_ns].into_iter().flatten().min().map(|at_ns| at_ns.max(now_ns));
+        let next = [due_ns, wakeup_ns, self.next_scan_ns()].into_iter().flatten().min().map(|at_ns| at_ns.max(now_ns));
         if let Some(at_ns) = next.filter(|_| next != self.timer_ns) {
             driver.set_timer(at_ns);
         }
@@ -215,6 +225,10 @@ impl Array<()> for ZfsArray {
     fn command_completed(&mut self, now_ns: u64, tag: Tag, _: (), driver: &mut impl Driver<()>) {
         self.drives.complete(tag);
         self.advance(now_ns, driver);
+    }
+
+    fn start(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
+        self.set_timer(now_ns, driver);
     }
 
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
@@ -266,6 +280,10 @@ impl Array<()> for ZfsArray {
         self.arc.forget_clean();
     }
 
+    fn scan_progress(&self) -> Option<ScanProgress> {
+        self.measure_scan()
+    }
+
     fn processor_costs(&self) -> &ProcessorCosts {
         &self.config.processor
     }
@@ -280,5 +298,4 @@ impl Array<()> for ZfsArray {
 }
 
 impl Growable<()> for ZfsArray {}
-impl Snapshots<()> for ZfsArray {}
 impl Durable<()> for ZfsArray {}

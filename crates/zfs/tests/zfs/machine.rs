@@ -38,6 +38,8 @@ pub fn raid_z2(volume_bytes: u64) -> ZfsConfig {
         is_synchronous: false,
         spares: 0,
         resilver: ResilverKind::Healing,
+        reserves: false,
+        scan: None,
         seed: 1,
         processor: ProcessorCosts::default(),
     }

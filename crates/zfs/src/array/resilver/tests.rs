@@ -106,6 +106,8 @@ fn config(redundancy: Redundancy, vdevs: usize, spares: u16) -> ZfsConfig {
         is_synchronous: false,
         spares,
         resilver: ResilverKind::Healing,
+        reserves: false,
+        scan: None,
         seed: 1,
         processor: ProcessorCosts::default(),
     }
