@@ -84,7 +84,11 @@ impl Volume {
         while below > 1 || indirect.is_empty() {
             below = below.div_ceil(POINTERS as usize);
             indirect.push(vec![
-                IndirectBlock { copies: [Block::HOLE; METADATA_COPIES], bytes: 0, birth: 0 };
+                IndirectBlock {
+                    copies: [Block::HOLE; METADATA_COPIES],
+                    bytes: 0,
+                    birth: 0
+                };
                 below
             ]);
         }
@@ -289,9 +293,16 @@ impl Volume {
         let birth = std::mem::replace(&mut self.description_birth, pool.txg() as u32);
         let snapshots = &mut self.snapshots;
         for copies in &mut self.description {
-            Block::replace_all(copies, pool, DESCRIPTION_BYTES, Stage::Data, writes, |pool, old| {
-                snapshots.kill(pool, old, (DESCRIPTION_BYTES, false), birth);
-            })?;
+            Block::replace_all(
+                copies,
+                pool,
+                DESCRIPTION_BYTES,
+                Stage::Data,
+                writes,
+                |pool, old| {
+                    snapshots.kill(pool, old, (DESCRIPTION_BYTES, false), birth);
+                },
+            )?;
         }
         Ok(())
     }

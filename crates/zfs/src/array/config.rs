@@ -2,8 +2,8 @@
 
 use strewn_array::ProcessorCosts;
 
-use crate::fragmentation::Version;
 use super::volume_scan::VolumeScanConfig;
+use crate::fragmentation::Version;
 use crate::vdev::Vdev;
 
 /// A ZFS pool behind a controller.

@@ -373,6 +373,7 @@ impl ZfsArray {
 
     fn is_hole(&self, volume: u8, number: u32) -> bool {
         let volume = usize::from(volume);
-        !self.transactions.is_dirty(volume, number) && self.space.volumes[volume].block(number).is_hole()
+        !self.transactions.is_dirty(volume, number)
+            && self.space.volumes[volume].block(number).is_hole()
     }
 }

@@ -184,7 +184,11 @@ impl ZfsArray {
             (collects && transactions.open_bytes > 0).then_some(due_ns)
         };
         let wakeup_ns = self.host.next_wakeup_ns();
-        let next = [due_ns, wakeup_ns, self.next_scan_ns()].into_iter().flatten().min().map(|at_ns| at_ns.max(now_ns));
+        let next = [due_ns, wakeup_ns, self.next_scan_ns()]
+            .into_iter()
+            .flatten()
+            .min()
+            .map(|at_ns| at_ns.max(now_ns));
         if let Some(at_ns) = next.filter(|_| next != self.timer_ns) {
             driver.set_timer(at_ns);
         }

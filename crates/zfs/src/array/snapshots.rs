@@ -35,7 +35,8 @@ impl Space {
         }
         // The log of what is freed must have room, too.
         let log = self.objects.most_bytes(&self.pool, MOST_FREES);
-        let has_room = self.room_in(self.pool.allocatable()) > dirty_bytes + 4 * self.in_pieces(log);
+        let has_room =
+            self.room_in(self.pool.allocatable()) > dirty_bytes + 4 * self.in_pieces(log);
         let most = if has_room { MOST_FREES } else { MANY_SEGMENTS };
         let (mut blocks, mut bytes) = (0, 0);
         for volume in &mut self.volumes {
@@ -66,7 +67,8 @@ impl Space {
         let (_, indirect) = volume.indirect(1, 0);
         let indirect = 2 * self.pool.allocated_bytes(0, indirect.into());
         let pointers = u64::from(crate::POINTERS);
-        blocks * self.pool.allocated_bytes(0, stored_bytes.into()) + blocks.div_ceil(pointers) * indirect
+        blocks * self.pool.allocated_bytes(0, stored_bytes.into())
+            + blocks.div_ceil(pointers) * indirect
     }
 
     /// Bytes that volumes have reserved and not used (`refreservation`): what overwriting all blocks that snapshots
@@ -89,7 +91,8 @@ impl Space {
             .map(|volume| self.allocated_for(volume, volume.unshared_blocks()))
             .sum();
         let slop = Pool::slop_bytes(self.pool.bytes(), self.pool.scale_down());
-        let available = self.pool.bytes().saturating_sub(slop + self.pool.allocated() + self.claimed());
+        let available =
+            self.pool.bytes().saturating_sub(slop + self.pool.allocated() + self.claimed());
         needed.saturating_sub(available)
     }
 }
@@ -129,8 +132,8 @@ impl Snapshots<()> for ZfsArray {
 
     fn expire_snapshot(&mut self, volume: VolumeId, snapshot: SnapshotId) -> bool {
         let mut volumes = self.space.volumes.iter_mut();
-        let is_deleted = volume == ALL
-            && volumes.all(|volume| volume.snapshots_mut().delete(snapshot.0));
+        let is_deleted =
+            volume == ALL && volumes.all(|volume| volume.snapshots_mut().delete(snapshot.0));
         self.transactions.frees |= is_deleted && self.space.is_freeing();
         is_deleted
     }

@@ -107,9 +107,9 @@ impl ZfsArray {
         let scan = &mut self.scan;
         if let Some(at_ns) = scan.begins_ns.filter(|at_ns| now_ns >= *at_ns && scan.is_over()) {
             // One that is due while another runs begins when that ends.
-            scan.begins_ns = config.every_ns.map(|every_ns| {
-                at_ns + ((now_ns - at_ns) / every_ns + 1) * every_ns
-            });
+            scan.begins_ns = config
+                .every_ns
+                .map(|every_ns| at_ns + ((now_ns - at_ns) / every_ns + 1) * every_ns);
             (scan.next, scan.paced_ns, scan.passed_blocks) = (Some((0, 0)), now_ns, 0);
             scan.begun += 1;
         }

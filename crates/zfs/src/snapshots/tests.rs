@@ -78,8 +78,9 @@ impl Model {
         let snapshots = self.volume.snapshots();
         assert_eq!((snapshots.held_blocks(), snapshots.held_bytes()), (held.len() as u64, bytes));
         let in_use = live.iter().chain(&held);
-        let allocated: u64 =
-            in_use.map(|((vdev, _), bytes)| self.pool.allocated_bytes(*vdev, (*bytes).into())).sum();
+        let allocated: u64 = in_use
+            .map(|((vdev, _), bytes)| self.pool.allocated_bytes(*vdev, (*bytes).into()))
+            .sum();
         // What was freed lately counts as in use.
         assert_eq!(self.pool.allocated() - self.pool.deferred(), allocated, "{case}");
         for (vdev, offset) in live.keys().chain(held.keys()) {

@@ -10,4 +10,5 @@ mod commands;
 mod machine;
 mod order;
 mod recording;
+mod snapshots;
 mod volumes;
