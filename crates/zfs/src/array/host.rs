@@ -140,7 +140,12 @@ impl ZfsArray {
             let waiter = Waiter::Operation(id);
             left += u32::from(!self.request(now_ns, key, purpose, waiter, driver));
         }
-        for number in self.prefetchers[usize::from(volume)].note_read(blocks) {
+        // Sending has its queue instead (`send_reader_thread`).
+        let ahead = match is_write {
+            true => self.prefetchers[usize::from(volume)].note_read(blocks),
+            false => 0..0,
+        };
+        for number in ahead {
             self.prefetch(now_ns, BlockKey { volume, level: 0, number }, driver);
         }
         self.host.pending[id as usize].left = left;

@@ -22,8 +22,9 @@ use super::ZfsArray;
 /// What is rewritten at a time (half of `DMU_MAX_ACCESS`), in bytes.
 const REWRITE_BYTES: u64 = 32 << 20;
 
-/// The least part of the dirty limit that this is, so that a scaled run keeps the proportion: 32 MiB of 4 GiB.
-const DIRTY_LIMIT_PART: u64 = 128;
+/// It is at most this part of the dirty limit here, so that it does not fill that of a scaled run (chosen). It is as
+/// large as that allows, since all of its blocks are read at once.
+const DIRTY_LIMIT_PART: u64 = 8;
 
 /// What a reader of `zfs send` has under way, in bytes: twice the largest record (`zfs_max_recordsize`), which is more
 /// than `zfs_send_queue_length`,
