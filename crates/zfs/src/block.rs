@@ -58,8 +58,13 @@ impl Block {
         ((self.0 >> SECTOR_BITS) as u16, (self.0 & ((1 << SECTOR_BITS) - 1)) * SECTOR_BYTES)
     }
 
+    /// The one that lies there.
+    pub(crate) const fn at_place((vdev, offset): (u16, u64)) -> Self {
+        Self(((vdev as u64) << SECTOR_BITS) | (offset / SECTOR_BYTES))
+    }
+
     const fn at(dva: Dva) -> Self {
-        Self(((dva.vdev as u64) << SECTOR_BITS) | (dva.offset / SECTOR_BYTES))
+        Self::at_place((dva.vdev, dva.offset))
     }
 
     /// Frees it in the transaction group that is syncing, if it is one of `bytes`.
@@ -103,6 +108,21 @@ impl Block {
         stage: Stage,
         writes: &mut Vec<BlockWrite>,
     ) -> Result<(), NoRoom> {
+        Self::replace_all(copies, pool, bytes, stage, writes, |pool, old| old.free(pool, old_bytes))
+    }
+
+    /// The same, but what becomes of the places that the copies had is up to `release`.
+    ///
+    /// # Errors
+    /// If the pool has no room.
+    pub(crate) fn replace_all(
+        copies: &mut [Self],
+        pool: &mut Pool,
+        bytes: u64,
+        stage: Stage,
+        writes: &mut Vec<BlockWrite>,
+        mut release: impl FnMut(&mut Pool, Self),
+    ) -> Result<(), NoRoom> {
         let (placed, bytes) = match pool.allocate(bytes, copies.len()) {
             Ok(placed) => (placed, bytes),
             // The header takes a sector.
@@ -110,7 +130,7 @@ impl Block {
         };
         for (block, dva) in copies.iter_mut().zip(placed.iter()) {
             let old = std::mem::replace(block, Self::at(*dva));
-            old.free(pool, old_bytes);
+            release(pool, old);
             let write = |dva: &Dva, bytes: u64| {
                 let Dva { vdev, offset, .. } = *dva;
                 BlockWrite { vdev, offset, bytes: bytes as u32, stage }

@@ -64,6 +64,11 @@ impl FreeSegments {
         self.by_place.iter().map(|(start, end)| (*start, *end))
     }
 
+    /// Whether a sector is free.
+    pub fn contains(&self, sector: u32) -> bool {
+        self.by_place.range(..=sector).next_back().is_some_and(|(_, end)| *end > sector)
+    }
+
     fn insert(&mut self, start: u32, end: u32) {
         let length = end - start;
         self.by_place.insert(start, end);

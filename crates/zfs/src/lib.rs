@@ -104,11 +104,14 @@ mod order;
 mod pool;
 mod pool_objects;
 mod raid_z;
+mod snapshots;
 mod stripe;
 mod vdev;
 mod volume;
 
-pub use array::{PipelineCosts, ResilverKind, VolumeConfig, ZfsArray, ZfsConfig};
+pub use array::{
+    PipelineCosts, ResilverKind, ScanKind, VolumeConfig, VolumeScanConfig, ZfsArray, ZfsConfig,
+};
 pub use block::{Block, BlockWrite, Stage};
 pub use draid::{Draid, DraidColumns, DraidLayout};
 pub use fragmentation::{Histogram, Version};
@@ -116,6 +119,7 @@ pub use order::AllocationOrder;
 pub use pool::{Copies, Dva, MOST_COPIES, NoRoom, Pool, PoolOptions};
 pub use pool_objects::PoolObjects;
 pub use raid_z::{Column, Columns, RaidZ};
+pub use snapshots::Snapshots;
 pub use stripe::{Stripe, Striped};
 pub use vdev::{LABEL_END_BYTES, LABEL_START_BYTES, MetaslabSize, Redundancy, Vdev};
 pub use volume::{POINTERS, Volume, VolumeShape};

@@ -158,8 +158,12 @@ impl Pool {
 
     /// Whether more is free than is kept free.
     pub(crate) fn keeps_slop(&self) -> bool {
-        let scale_down = self.tops[0].vdev.scale_down;
-        self.bytes() - self.allocated() > Self::slop_bytes(self.bytes(), scale_down)
+        self.bytes() - self.allocated() > Self::slop_bytes(self.bytes(), self.scale_down())
+    }
+
+    /// By how much its vdevs are scaled down.
+    pub(crate) fn scale_down(&self) -> u32 {
+        self.tops[0].vdev.scale_down
     }
 
     /// Creates an empty pool.
@@ -475,6 +479,14 @@ impl Pool {
             ranges.push((from, end));
         }
         ranges
+    }
+
+    /// Whether a byte of a vdev is in use, or freed and not to be allocated yet.
+    pub(crate) fn is_in_use(&self, vdev: u16, offset: u64) -> bool {
+        let top = &self.tops[usize::from(vdev)];
+        let (metaslab, byte) = (offset >> top.size.shift, offset & ((1 << top.size.shift) - 1));
+        let sector = (byte >> top.vdev.ashift) as u32;
+        !top.group.metaslabs()[metaslab as usize].free().contains(sector)
     }
 
     /// FRAG of a vdev.

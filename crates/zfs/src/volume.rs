@@ -5,6 +5,7 @@ use strewn_base::state::SavedValue;
 use crate::block::{Block, BlockWrite, Stage};
 use crate::order::AllocationOrder;
 use crate::pool::{NoRoom, Pool};
+use crate::snapshots::Snapshots;
 
 /// Pointers in an indirect block of 128 KiB.
 pub const POINTERS: u32 = 1_024;
@@ -50,6 +51,8 @@ pub struct VolumeShape {
 struct IndirectBlock {
     copies: [Block; METADATA_COPIES],
     bytes: u32,
+    /// The transaction group in which it was written.
+    birth: u32,
 }
 
 /// A volume.
@@ -66,6 +69,9 @@ pub struct Volume {
     /// How many of them have been overwritten, counted again for each time.
     overwritten: Vec<u32>,
     description: Vec<[Block; METADATA_COPIES]>,
+    /// The transaction group in which all of that was written.
+    description_birth: u32,
+    snapshots: Snapshots,
     levels_dirty: Vec<Vec<u32>>,
 }
 
@@ -78,7 +84,11 @@ impl Volume {
         while below > 1 || indirect.is_empty() {
             below = below.div_ceil(POINTERS as usize);
             indirect.push(vec![
-                IndirectBlock { copies: [Block::HOLE; METADATA_COPIES], bytes: 0 };
+                IndirectBlock {
+                    copies: [Block::HOLE; METADATA_COPIES],
+                    bytes: 0,
+                    birth: 0
+                };
                 below
             ]);
         }
@@ -91,6 +101,8 @@ impl Volume {
             overwritten: vec![0; indirect[0].len()],
             indirect,
             description: vec![[Block::HOLE; METADATA_COPIES]; DESCRIPTION_LEVELS + 1],
+            description_birth: 0,
+            snapshots: Snapshots::new(shape.stored_bytes),
             levels_dirty: vec![Vec::new(); levels],
         }
     }
@@ -117,6 +129,30 @@ impl Volume {
     #[must_use]
     pub fn birth(&self, number: u32) -> u32 {
         self.births[number as usize]
+    }
+
+    /// Its snapshots.
+    #[must_use]
+    pub fn snapshots(&self) -> &Snapshots {
+        &self.snapshots
+    }
+
+    /// The same, to be deleted.
+    pub fn snapshots_mut(&mut self) -> &mut Snapshots {
+        &mut self.snapshots
+    }
+
+    /// Takes a snapshot of the volume as the transaction group that `pool` is syncing leaves it, after its blocks are
+    /// placed. Returns what it is known by.
+    pub fn take_snapshot(&mut self, pool: &Pool) -> u32 {
+        self.snapshots.take(pool.txg() as u32)
+    }
+
+    /// Blocks of data that no snapshot has.
+    #[must_use]
+    pub fn unshared_blocks(&self) -> u64 {
+        let latest = self.snapshots.latest_txg();
+        self.births.iter().filter(|birth| **birth > latest).count() as u64
     }
 
     /// Levels of indirect blocks.
@@ -150,7 +186,7 @@ impl Volume {
     /// The first copy of an indirect block of a level from 1 on, and its bytes on disk.
     #[must_use]
     pub fn indirect(&self, level: usize, number: u32) -> (Block, u32) {
-        let IndirectBlock { copies, bytes } = self.indirect[level - 1][number as usize];
+        let IndirectBlock { copies, bytes, .. } = self.indirect[level - 1][number as usize];
         (copies[0], bytes)
     }
 
@@ -226,8 +262,12 @@ impl Volume {
             } else {
                 self.overwritten[above] = self.overwritten[above].saturating_add(1);
             }
-            block.rewrite(pool, bytes, Stage::Data, writes)?;
-            self.births[*number as usize] = pool.txg() as u32;
+            let birth = std::mem::replace(&mut self.births[*number as usize], pool.txg() as u32);
+            let snapshots = &mut self.snapshots;
+            let copies = std::slice::from_mut(block);
+            Block::replace_all(copies, pool, bytes, Stage::Data, writes, |pool, old| {
+                snapshots.kill(pool, old, (bytes, true), birth);
+            })?;
             self.levels_dirty[0].push(*number / POINTERS);
         }
         for level in 1..=self.indirect.len() {
@@ -238,7 +278,11 @@ impl Volume {
                 let bytes = self.indirect_bytes(level, *number);
                 let block = &mut self.indirect[level - 1][*number as usize];
                 let old = u64::from(std::mem::replace(&mut block.bytes, bytes as u32));
-                Block::rewrite_all(&mut block.copies, pool, (old, bytes), Stage::Data, writes)?;
+                let birth = std::mem::replace(&mut block.birth, pool.txg() as u32);
+                let (copies, snapshots) = (&mut block.copies, &mut self.snapshots);
+                Block::replace_all(copies, pool, bytes, Stage::Data, writes, |pool, gone| {
+                    snapshots.kill(pool, gone, (old, false), birth);
+                })?;
                 if let Some(above) = self.levels_dirty.get_mut(level) {
                     above.push(*number / POINTERS);
                 }
@@ -246,13 +290,18 @@ impl Volume {
             changed.clear();
             self.levels_dirty[level - 1] = changed;
         }
+        let birth = std::mem::replace(&mut self.description_birth, pool.txg() as u32);
+        let snapshots = &mut self.snapshots;
         for copies in &mut self.description {
-            Block::rewrite_all(
+            Block::replace_all(
                 copies,
                 pool,
-                (DESCRIPTION_BYTES, DESCRIPTION_BYTES),
+                DESCRIPTION_BYTES,
                 Stage::Data,
                 writes,
+                |pool, old| {
+                    snapshots.kill(pool, old, (DESCRIPTION_BYTES, false), birth);
+                },
             )?;
         }
         Ok(())

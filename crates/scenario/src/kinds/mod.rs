@@ -21,6 +21,7 @@ use crate::array::Array;
 use crate::build::{Mapped, SetUpError};
 use crate::lun::Lun;
 use crate::quantity::Bytes;
+use crate::quantity::Nanoseconds;
 use crate::scenario::Scenario;
 use crate::snapshots::SnapshotSchedule;
 use crate::volume::Volume;
@@ -249,6 +250,21 @@ pub(crate) fn check_count(section: &Section<'_>, further: usize, groups: &str, o
                 "{of} has at most {MOST_GROUPS}, the first included: keep {} of these",
                 MOST_GROUPS - 1
             ),
+        );
+    }
+}
+
+/// Notes a problem if work in the background begins only after the run.
+pub(crate) fn check_begins(section: &Section<'_>, begins_ns: u64, around: &Around) {
+    let Some(length_ns) = around.length_ns.filter(|length_ns| begins_ns >= *length_ns) else {
+        return;
+    };
+    if section.is_right("begins") {
+        let (begins, length) = (Nanoseconds(begins_ns), Nanoseconds(length_ns));
+        section.problem(
+            "begins",
+            format!("is {begins}, and the run ends at {length}"),
+            format!("give less than {length}, or more segments, or leave the table out"),
         );
     }
 }

@@ -62,6 +62,24 @@ fn what_no_pool_can_be_is_refused_with_a_remedy() {
             "less than dirty_limit",
         ),
         ("redundancy = \"none\"\ndrives = 1\nvolblocksize = \"128 KiB\"\nashift = 17", "is 17"),
+        (
+            "redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\nrecordsize = \"96 KiB\"",
+            "no power of two",
+        ),
+        ("redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\nrecordsize = \"2 MiB\"", "recordsize"),
+        (
+            "redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\nrecordsize = \"1 MiB\"\nvolblocksize = \"16 KiB\"",
+            "volblocksize is there too",
+        ),
+        (
+            "redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\n[array.zfs.rewrite]\nbegins = \"1 h\"",
+            "the run ends at",
+        ),
+        (
+            "redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\n[array.zfs.rewrite]\nbegins = \"1 min\"\n\
+             [array.zfs.send]\nbegins = \"1 min\"",
+            "rewritten or sent",
+        ),
     ];
     for (lines, expected) in refused {
         let error = error_of(&pool(lines));
@@ -69,6 +87,27 @@ fn what_no_pool_can_be_is_refused_with_a_remedy() {
         let problem = found.unwrap_or_else(|| panic!("{lines}: {error}"));
         assert!(!problem.help().is_empty(), "{lines}");
     }
+}
+
+#[test]
+fn a_record_that_cannot_be_has_the_words_of_zfs_create() {
+    let text = pool("redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\nrecordsize = \"96 KiB\"");
+    let error = error_of(&text);
+    let [problem] = error.problems() else { panic!("{error}") };
+    assert_eq!(problem.field(), "array[tank].zfs.recordsize");
+    assert!(problem.help().contains("'recordsize' must be power of 2 from 512B to 16M"), "{error}");
+    assert!(problem.help().contains("give 128 KiB"), "{error}");
+}
+
+#[test]
+fn records_snapshots_and_rewrites_are_read_and_written() {
+    let text = pool(
+        "redundancy = \"raid-z2\"\ndrives = 6\nrecordsize = \"1 MiB\"\n[array.zfs.snapshots]\nevery = \"1 min\"\n\
+         keep = 3\n[array.zfs.rewrite]\nbegins = \"1 min\"\nper_second = \"50 MiB\"",
+    );
+    let scenario = Scenario::parse(&text, NAME).unwrap();
+    assert_eq!(scenario.arrays[0].snapshot_schedules()[0].0.keep, 3);
+    assert_eq!(Scenario::parse(&scenario.to_toml().unwrap(), NAME).unwrap(), scenario);
 }
 
 #[test]

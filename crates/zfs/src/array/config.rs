@@ -3,6 +3,7 @@
 use strewn_array::ProcessorCosts;
 
 use super::pipeline::PipelineCosts;
+use super::volume_scan::VolumeScanConfig;
 use crate::fragmentation::Version;
 use crate::vdev::Vdev;
 
@@ -33,6 +34,11 @@ pub struct ZfsConfig {
     pub is_synchronous: bool,
     /// What each block of a transaction group costs the threads that it passes.
     pub pipeline: PipelineCosts,
+    /// Whether volumes reserve the room to overwrite all of their blocks (`refreservation`, as `zfs create -V` sets it
+    /// without `-s`), so that a snapshot that would take it is refused.
+    pub reserves: bool,
+    /// A scan of all volumes beside the load.
+    pub scan: Option<VolumeScanConfig>,
     /// Seed of what timing decides in a real pool: the order of allocations under the throttle.
     pub seed: u64,
     /// What work costs the processor.

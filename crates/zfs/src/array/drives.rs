@@ -40,6 +40,10 @@ pub enum Purpose {
     Edge,
     /// An indirect block is needed.
     Metadata,
+    /// It is to be rewritten.
+    Rewrite,
+    /// It is to be sent away.
+    Send,
     /// A stream of reads will need it.
     Prefetch,
     /// A transaction group writes it.
@@ -165,7 +169,10 @@ impl Drives {
         (at, bytes): ((u16, u64), u32),
         rest: impl Iterator<Item = ((u16, u64), u32)>,
     ) {
-        let class = if purpose == Purpose::Prefetch { Class::AsyncRead } else { Class::SyncRead };
+        let class = match purpose {
+            Purpose::Prefetch | Purpose::Send => Class::AsyncRead,
+            _ => Class::SyncRead,
+        };
         let id = self.blocks.insert(BlockIo::new(key, purpose, class, at, bytes));
         if purpose == Purpose::Prefetch {
             self.prefetches.insert(key, id as u32);
@@ -503,6 +510,7 @@ fn count(blocks: &Slots<BlockIo>, owners: &[u32], direction: Direction, counters
         (Direction::Write, _) => counters.data_writes += 1,
         (Direction::Read, Some(Purpose::Edge)) => counters.edge_reads += 1,
         (Direction::Read, Some(Purpose::Metadata)) => counters.metadata_reads += 1,
+        (Direction::Read, Some(Purpose::Rewrite | Purpose::Send)) => counters.scan_reads += 1,
         (Direction::Read, _) => counters.data_reads += 1,
     }
 }

@@ -22,10 +22,18 @@ enum Waiter {
     Fetch(u64, Purpose),
 }
 
-/// An operation that waits.
+/// Who waits for blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
+enum Owner {
+    Host(OperationId),
+    /// A scan of volumes.
+    Scan,
+}
+
+/// An operation that waits, or a part of a scan.
 #[derive(Debug, Clone, SavedValue)]
 struct Pending {
-    id: OperationId,
+    owner: Owner,
     volume: u8,
     blocks: Range<u32>,
     is_write: bool,
@@ -73,8 +81,8 @@ impl ZfsArray {
         let (volume, block) = (operation.lun.0 as u8, self.block_bytes(operation.lun));
         let Range { start, end } = bytes_of(operation);
         let blocks = (start / block) as u32..end.div_ceil(block) as u32;
-        let (id, left) = (operation.id, 0);
-        let pending = Pending { id, volume, blocks: blocks.clone(), is_write, left };
+        let (owner, left) = (Owner::Host(operation.id), 0);
+        let pending = Pending { owner, volume, blocks: blocks.clone(), is_write, left };
         (self.host.pending.insert(pending) as u32, volume, blocks)
     }
 
@@ -111,6 +119,50 @@ impl ZfsArray {
             driver.acknowledge(operation.id, Acknowledge::AfterProcessor, ());
         } else {
             self.host.pending[id as usize].left = left;
+        }
+    }
+
+    /// Reads blocks for a scan of volumes, and rewrites them if it does.
+    pub(super) fn read_for_scan(
+        &mut self,
+        now_ns: u64,
+        volume: u8,
+        blocks: Range<u32>,
+        driver: &mut impl Driver<()>,
+    ) {
+        let (owner, is_write) = (Owner::Scan, self.scan_rewrites());
+        let purpose = if is_write { Purpose::Rewrite } else { Purpose::Send };
+        let pending = Pending { owner, volume, blocks: blocks.clone(), is_write, left: 0 };
+        let id = self.host.pending.insert(pending) as u32;
+        let mut left = 0;
+        for number in blocks.clone() {
+            let key = BlockKey { volume, level: 0, number };
+            let waiter = Waiter::Operation(id);
+            left += u32::from(!self.request(now_ns, key, purpose, waiter, driver));
+        }
+        // Sending has its queue instead (`send_reader_thread`).
+        let ahead = match is_write {
+            true => self.prefetchers[usize::from(volume)].note_read(blocks),
+            false => 0..0,
+        };
+        for number in ahead {
+            self.prefetch(now_ns, BlockKey { volume, level: 0, number }, driver);
+        }
+        self.host.pending[id as usize].left = left;
+        if left == 0 {
+            self.on_ready(now_ns, id, driver);
+        }
+    }
+
+    /// An operation, or a part of a scan, has all it needs.
+    fn on_ready(&mut self, now_ns: u64, id: u32, driver: &mut impl Driver<()>) {
+        if self.host.pending[id as usize].is_write {
+            return self.admit(now_ns, id, driver);
+        }
+        let Pending { owner, volume, blocks, .. } = self.host.pending.remove(id as usize);
+        match owner {
+            Owner::Host(operation) => driver.acknowledge(operation, Acknowledge::Now, ()),
+            Owner::Scan => self.on_scanned(now_ns, volume, &blocks),
         }
     }
 
@@ -249,14 +301,8 @@ impl ZfsArray {
                 Waiter::Operation(id) => {
                     let pending = &mut self.host.pending[id as usize];
                     pending.left -= 1;
-                    if pending.left > 0 {
-                        continue;
-                    }
-                    if pending.is_write {
-                        self.admit(now_ns, id, driver);
-                    } else {
-                        let pending = self.host.pending.remove(id as usize);
-                        driver.acknowledge(pending.id, Acknowledge::Now, ());
+                    if pending.left == 0 {
+                        self.on_ready(now_ns, id, driver);
                     }
                 }
             }
@@ -269,11 +315,16 @@ impl ZfsArray {
         let block = u64::from(self.config.volumes[usize::from(volume)].block_bytes);
         if (blocks.len() as u64).saturating_mul(block) > self.transactions.room_bytes {
             // Not even alone: the pool is full.
-            self.counters.refused_writes += 1;
-            let Pending { id, .. } = self.host.pending.remove(id as usize);
-            driver.refuse(id, Refusal::NoSpace);
+            match self.host.pending.remove(id as usize).owner {
+                Owner::Host(operation) => {
+                    self.counters.refused_writes += 1;
+                    driver.refuse(operation, Refusal::NoSpace);
+                }
+                Owner::Scan => self.give_up_scanning(),
+            }
         } else if self.transactions.is_full() || !self.host.stalled.is_empty() {
-            self.counters.stalled_writes += 1;
+            let is_host = self.host.pending[id as usize].owner != Owner::Scan;
+            self.counters.stalled_writes += u64::from(is_host);
             self.host.stalled.push_back(id);
         } else if let Some(at_ns) = self.transactions.delay(now_ns) {
             self.host.delayed.push_back((at_ns, id));
@@ -305,23 +356,33 @@ impl ZfsArray {
     }
 
     fn make_dirty(&mut self, now_ns: u64, id: u32, driver: &mut impl Driver<()>) {
-        let Pending { id, volume, blocks, .. } = self.host.pending.remove(id as usize);
+        let Pending { owner, volume, blocks, .. } = self.host.pending.remove(id as usize);
         let bytes = self.config.volumes[usize::from(volume)].block_bytes;
         if self.transactions.open_bytes == 0 {
             // An empty transaction group begins with its first write here; in a real pool one is open at any time.
             self.transactions.opened_ns = self.transactions.opened_ns.max(now_ns);
         }
         let logged = blocks.len() as u64 * u64::from(bytes);
-        for number in blocks {
+        for number in blocks.clone() {
+            // A scan rewrites no holes.
+            if owner == Owner::Scan && self.is_hole(volume, number) {
+                continue;
+            }
             if self.transactions.make_dirty(volume.into(), number, bytes) {
                 let key = BlockKey { volume, level: 0, number }.encode();
                 self.arc.make_dirty(now_ns, Block { key, bytes, kind: Kind::Data });
             }
         }
-        if self.config.is_synchronous {
-            self.intent_log.push(id, logged);
-        } else {
-            driver.acknowledge(id, Acknowledge::AfterProcessor, ());
+        match owner {
+            Owner::Scan => self.on_scanned(now_ns, volume, &blocks),
+            Owner::Host(id) if self.config.is_synchronous => self.intent_log.push(id, logged),
+            Owner::Host(id) => driver.acknowledge(id, Acknowledge::AfterProcessor, ()),
         }
+    }
+
+    fn is_hole(&self, volume: u8, number: u32) -> bool {
+        let volume = usize::from(volume);
+        !self.transactions.is_dirty(volume, number)
+            && self.space.volumes[volume].block(number).is_hole()
     }
 }

@@ -9,12 +9,14 @@ mod measures;
 mod pipeline;
 mod prefetch;
 mod resilver;
+mod snapshots;
 mod sync;
 mod transactions;
+mod volume_scan;
 
 use strewn_array::{
     Acknowledge, Array, Counters, DataLost, Direction, Driver, Durable, FailedSpindle, Growable,
-    HostOperation, LayoutMeasures, LunId, ProcessorCosts, Snapshots, SpindleCommand, Tag,
+    HostOperation, LayoutMeasures, LunId, ProcessorCosts, ScanProgress, SpindleCommand, Tag,
 };
 use strewn_raid::SpindleIndex;
 
@@ -33,6 +35,8 @@ pub use pipeline::PipelineCosts;
 use prefetch::Prefetcher;
 use resilver::Resilver;
 use transactions::Transactions;
+use volume_scan::VolumeScan;
+pub use volume_scan::{ScanKind, VolumeScanConfig};
 
 /// A pool, its volumes and the pool's own objects: what decides where blocks lie.
 struct Space {
@@ -65,6 +69,7 @@ pub struct ZfsArray {
     counters: Counters,
     failures: Vec<FailedSpindle>,
     resilver: Resilver,
+    scan: VolumeScan,
     /// The last transaction group before the run.
     filled_in_txg: u64,
     timer_ns: Option<u64>,
@@ -74,6 +79,7 @@ strewn_base::saved_state! {
     impl for ZfsArray {
         parts: space;
         values: arc, prefetchers, pipeline, drives, transactions, host, intent_log, counters, failures, resilver,
+            scan,
             filled_in_txg, timer_ns;
         built: config;
     }
@@ -140,6 +146,7 @@ impl ZfsArray {
             counters: Counters::default(),
             failures: Vec::new(),
             resilver: Resilver::new(config.spares, config.vdevs.len()),
+            scan: VolumeScan::new(config.scan),
             filled_in_txg: space.pool.txg() - 1,
             timer_ns: None,
             space,
@@ -162,6 +169,7 @@ impl ZfsArray {
             self.go_on_syncing(now_ns, driver);
             let goes_on = self.go_on_resilvering(now_ns, driver);
             self.admit_waiting(now_ns, driver);
+            self.go_on_with_scan_of_volumes(now_ns, driver);
             let has_room = self.intent_log.go_on(now_ns, &mut self.space.pool, &mut self.drives);
             let dirty_percent = self.transactions.dirty_percent();
             let costs = &self.config.processor;
@@ -189,13 +197,16 @@ impl ZfsArray {
 
     fn set_timer(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
         let transactions = &self.transactions;
-        let collects = transactions.syncing.is_none()
-            && transactions.open_bytes > 0
-            && !self.resilver.is_passing();
-        let due_ns = collects.then(|| transactions.opened_ns + transactions.interval_ns);
+        let collects = transactions.syncing.is_none() && !self.resilver.is_passing();
+        let due_ns = if transactions.is_forced() {
+            collects.then_some(now_ns)
+        } else {
+            let due_ns = transactions.opened_ns + transactions.interval_ns;
+            (collects && transactions.open_bytes > 0).then_some(due_ns)
+        };
         let wakeup_ns = self.host.next_wakeup_ns();
         let pipeline_ns = self.pipeline.next_ns();
-        let next = [due_ns, wakeup_ns, pipeline_ns]
+        let next = [due_ns, wakeup_ns, pipeline_ns, self.next_scan_ns()]
             .into_iter()
             .flatten()
             .min()
@@ -240,6 +251,10 @@ impl Array<()> for ZfsArray {
     fn command_completed(&mut self, now_ns: u64, tag: Tag, _: (), driver: &mut impl Driver<()>) {
         self.drives.complete(tag);
         self.advance(now_ns, driver);
+    }
+
+    fn start(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
+        self.set_timer(now_ns, driver);
     }
 
     fn timer_fired(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
@@ -292,6 +307,10 @@ impl Array<()> for ZfsArray {
         self.arc.forget_clean();
     }
 
+    fn scan_progress(&self) -> Option<ScanProgress> {
+        self.measure_scan()
+    }
+
     fn processor_costs(&self) -> &ProcessorCosts {
         &self.config.processor
     }
@@ -306,5 +325,4 @@ impl Array<()> for ZfsArray {
 }
 
 impl Growable<()> for ZfsArray {}
-impl Snapshots<()> for ZfsArray {}
 impl Durable<()> for ZfsArray {}

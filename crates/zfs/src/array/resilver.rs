@@ -65,6 +65,9 @@ const PASS_DIRTY_PERCENT: u32 = 30;
 /// (`zfs_resilver_defer_percent`). Else the drive waits for the end.
 const DEFER_PERCENT: u64 = 10;
 
+/// The level of a block that only snapshots hold. Its number is its sectors.
+const HELD_LEVEL: u8 = u8::MAX - 1;
+
 /// The volume of the pool's own objects.
 const POOL_OBJECTS: u8 = u8::MAX;
 
@@ -222,6 +225,10 @@ impl Space {
             blocks.for_each_written(|level, number, block, bytes| {
                 tell_parts(BlockKey { volume, level, number }.encode(), block, bytes);
             });
+            blocks.snapshots().for_each_held(|block, bytes| {
+                let number = bytes.div_ceil(SECTOR_BYTES as u32);
+                tell_parts(BlockKey { volume, level: HELD_LEVEL, number }.encode(), block, bytes);
+            });
         }
         let key = BlockKey { volume: POOL_OBJECTS, level: 0, number: 0 }.encode();
         self.objects.written().for_each(|(block, bytes)| tell_parts(key, block, bytes));
@@ -236,9 +243,22 @@ impl Space {
         if volume == POOL_OBJECTS {
             return self.objects.written().find_map(|(block, bytes)| part_at(block, bytes));
         }
-        let (copies, bytes) = self.volumes[usize::from(volume)].copies_of(level, number);
+        // A snapshot may hold it whatever has become of the volume; what is free is not read.
+        let held = |bytes| {
+            let is_in_use = self.pool.is_in_use(place.0, place.1);
+            self.parts(Block::at_place(place), bytes).next().filter(|_| is_in_use)
+        };
+        if level == HELD_LEVEL {
+            return held(number * SECTOR_BYTES as u32).map(|(_, bytes)| bytes);
+        }
+        let volume = &self.volumes[usize::from(volume)];
+        let (copies, bytes) = volume.copies_of(level, number);
         let mut copies = copies.iter().filter(|copy| !copy.is_hole());
-        copies.find_map(|copy| part_at(*copy, bytes))
+        let live = copies.find_map(|copy| part_at(*copy, bytes));
+        live.or_else(|| match volume.snapshots().held_blocks() {
+            0 => None,
+            _ => held(bytes).map(|(_, bytes)| bytes),
+        })
     }
 
     /// The blocks of a vdev that are meant, by place and bytes, in the order of their places.
@@ -273,7 +293,7 @@ impl ZfsArray {
             None => transactions.is_due(now_ns),
             Some(_) => {
                 transactions.syncing.is_none()
-                    && transactions.open_bytes > 0
+                    && (transactions.open_bytes > 0 || transactions.is_forced())
                     && !self.resilver.is_passing()
             }
         }

@@ -22,7 +22,7 @@ const ROOM_PERCENT: u64 = 60;
 const LOGGED_SHARE: u64 = 3;
 
 /// Segments that a transaction group of a pool short of room may free.
-const MANY_SEGMENTS: u64 = 10_000;
+pub(super) const MANY_SEGMENTS: u64 = 10_000;
 
 /// Bytes of the largest indirect block on disk.
 const LARGEST_INDIRECT: u64 = 48 << 10;
@@ -36,6 +36,14 @@ const LEAST_BLOCKS: u64 = 16;
 /// Volumes are filled before the run in transaction groups of this share of what may be dirty, in percent.
 const FILL_PERCENT: u64 = 20;
 
+/// What a transaction group does beside writing blocks.
+#[derive(Debug, Clone, Copy, Default)]
+struct After {
+    takes_snapshot: bool,
+    /// Blocks of deleted snapshots that it has freed.
+    freed: u64,
+}
+
 impl VolumeConfig {
     /// The shape of its volume.
     pub fn shape(&self) -> VolumeShape {
@@ -46,13 +54,18 @@ impl VolumeConfig {
 
 impl Space {
     /// Writes blocks of volumes, and all metadata that this changes. Returns what is to be written where.
-    fn sync(&mut self, blocks: &[Vec<u32>]) -> Result<Vec<BlockWrite>, NoRoom> {
+    fn sync(&mut self, blocks: &[Vec<u32>], after: After) -> Result<Vec<BlockWrite>, NoRoom> {
         let mut writes = Vec::new();
+        let held_before = self.held_blocks();
         for (volume, dirty) in self.volumes.iter_mut().zip(blocks) {
             volume.sync(&mut self.pool, dirty.clone(), &mut self.order, &mut writes)?;
         }
-        // About as many blocks are freed as are written.
-        let freed = writes.len() as u64;
+        if after.takes_snapshot {
+            self.take_snapshots();
+        }
+        // About as many blocks are freed as are written, less those that snapshots hold.
+        let held = self.held_blocks() - held_before;
+        let freed = (writes.len() as u64 + after.freed).saturating_sub(held);
         self.objects.sync(&mut self.pool, freed, &mut writes)?;
         Ok(writes)
     }
@@ -66,7 +79,7 @@ impl Space {
             for first in (0..blocks).step_by(in_txg as usize) {
                 let mut dirty = vec![Vec::new(); config.volumes.len()];
                 dirty[number] = (first..blocks.min(first.saturating_add(in_txg))).collect();
-                self.sync(&dirty)?;
+                self.sync(&dirty, After::default())?;
                 self.pool.sync_done();
             }
         }
@@ -76,6 +89,10 @@ impl Space {
     /// Bytes of volumes that the pool has room for in a transaction group, with all metadata that they may change
     /// (`spa_asize_inflation` has the same purpose).
     pub fn room_bytes(&self) -> u64 {
+        // With snapshots, what is overwritten gives nothing back: writes end where the pool is kept free.
+        if self.has_snapshots() && !self.pool.keeps_slop() {
+            return 0;
+        }
         // What is freed comes back while nothing is written.
         self.room_in(self.pool.bytes() - self.pool.allocated() + self.pool.deferred())
     }
@@ -86,7 +103,7 @@ impl Space {
         self.room_bytes() / if logs_among_data { LOGGED_SHARE } else { 1 }
     }
 
-    fn room_in(&self, free: u64) -> u64 {
+    pub(super) fn room_in(&self, free: u64) -> u64 {
         let room = (free * ROOM_PERCENT / 100) as f64;
         let room = room - self.in_pieces(self.objects.most_bytes(&self.pool, MANY_SEGMENTS)) as f64;
         let every_time: u64 = self.volumes.iter().map(Volume::bytes_of_every_group).sum();
@@ -105,7 +122,7 @@ impl Space {
     }
 
     /// What a block takes if only single sectors are free.
-    fn in_pieces(&self, bytes: u64) -> u64 {
+    pub(super) fn in_pieces(&self, bytes: u64) -> u64 {
         let sector = self.pool.sector_bytes();
         bytes.div_ceil(sector) * self.pool.allocated_bytes(0, sector)
     }
@@ -202,7 +219,12 @@ impl ZfsArray {
             empty += 1;
         }
         self.intent_log.free(&mut self.space.pool);
-        let writes = match self.space.sync(&blocks) {
+        let (freed, freed_bytes) = self.space.free_some(dirty_bytes);
+        self.note_freed(freed_bytes);
+        self.transactions.frees = self.space.is_freeing();
+        let takes_snapshot = std::mem::take(&mut self.transactions.takes_snapshot);
+        self.counters.snapshots_taken += u64::from(takes_snapshot);
+        let writes = match self.space.sync(&blocks, After { takes_snapshot, freed }) {
             Ok(writes) => VecDeque::from(writes),
             Err(error) => {
                 let pool = &self.space.pool;

@@ -63,6 +63,10 @@ pub struct Transactions {
     pub limit_bytes: u64,
     pub interval_ns: u64,
     pub syncing: Option<Syncing>,
+    /// Whether a snapshot is to be taken with the open one.
+    pub takes_snapshot: bool,
+    /// Whether blocks of deleted snapshots wait to be freed.
+    pub frees: bool,
     /// When the last delayed write may go on.
     pub last_wakeup_ns: u64,
 }
@@ -81,6 +85,8 @@ impl Transactions {
             limit_bytes: config.dirty_limit_bytes,
             interval_ns: config.txg_interval_ns,
             syncing: None,
+            takes_snapshot: false,
+            frees: false,
             last_wakeup_ns: 0,
         }
     }
@@ -131,11 +137,17 @@ impl Transactions {
         Some(wakeup_ns)
     }
 
+    /// Whether the open one is to be written whatever it has (`txg_sync_thread`).
+    pub fn is_forced(&self) -> bool {
+        self.takes_snapshot || self.frees
+    }
+
     /// Whether the open one is to be written now.
     pub fn is_due(&self, now_ns: u64) -> bool {
         self.syncing.is_none()
-            && self.open_bytes > 0
-            && (now_ns >= self.opened_ns + self.interval_ns || self.is_enough())
+            && (self.is_forced()
+                || self.open_bytes > 0
+                    && (now_ns >= self.opened_ns + self.interval_ns || self.is_enough()))
     }
 
     /// Whether the open one has collected enough to be written.

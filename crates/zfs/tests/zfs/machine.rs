@@ -2,12 +2,13 @@
 //! served.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, HostOperation, LogRecord, Logged, LunId,
     OperationId, ProcessorCosts, ProcessorWork, Refusal, SpindleCommand, Tag,
 };
+use strewn_raid::SpindleIndex;
 use strewn_zfs::{
     PipelineCosts, Redundancy, ResilverKind, Vdev, Version, VolumeConfig, ZfsArray, ZfsConfig,
 };
@@ -41,18 +42,21 @@ pub fn raid_z2(volume_bytes: u64) -> ZfsConfig {
         spares: 0,
         resilver: ResilverKind::Healing,
         pipeline: PipelineCosts::default(),
+        reserves: false,
+        scan: None,
         seed: 1,
         processor: ProcessorCosts::default(),
     }
 }
 
 /// Drives with one arm, and a host that counts.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Drives {
     pub now_ns: u64,
     /// When each drive is done with all it has, and where its arm is then.
     drives: Vec<(u64, u64)>,
     events: BinaryHeap<Reverse<(u64, u64)>>,
+    commands: HashMap<u64, SpindleCommand<()>>,
     timer_ns: Option<u64>,
     pub answered: u64,
     pub refused: u64,
@@ -74,6 +78,7 @@ impl Driver<()> for Drives {
         *free_ns = self.now_ns.max(*free_ns) + self.command_ns + positioning_ns + transfer_ns;
         *at = command.first_sector + u64::from(command.sectors);
         self.events.push(Reverse((*free_ns, command.tag.number())));
+        self.commands.insert(command.tag.number(), command.clone());
         match command.direction {
             Direction::Read => self.reads += 1,
             Direction::Write => self.writes += 1,
@@ -123,6 +128,36 @@ impl Machine {
         self.array.host_operation(self.drives.now_ns, operation, &mut self.drives);
     }
 
+    /// Blocks of 8 KiB of the volume.
+    pub fn blocks(&self) -> u64 {
+        self.array.layout().luns[0].file.blocks / 2
+    }
+
+    /// Whether no drive has anything to do.
+    pub fn is_idle(&self) -> bool {
+        self.drives.events.is_empty()
+    }
+
+    /// The same drives and host, with another array.
+    pub fn with(&self, array: ZfsArray) -> Self {
+        Self { array, drives: self.drives.clone(), issued: self.issued }
+    }
+
+    /// A drive fails, with what it was to do.
+    pub fn fail(&mut self, drive: u16) {
+        let spindle = SpindleIndex(drive);
+        let now_ns = self.drives.now_ns;
+        let all = std::mem::take(&mut self.drives.commands);
+        let (failed, others) = all.into_iter().partition(|(_, command)| command.spindle == spindle);
+        self.drives.commands = others;
+        let failed: HashMap<u64, SpindleCommand<()>> = failed;
+        self.drives.events.retain(|Reverse((_, tag))| !failed.contains_key(tag));
+        self.array.spindle_failed(now_ns, spindle, &mut self.drives).unwrap();
+        for command in failed.into_values() {
+            self.array.command_failed(now_ns, command, &mut self.drives);
+        }
+    }
+
     /// Goes on until `is_done`, or until nothing is left to happen.
     pub fn run_until(&mut self, is_done: impl Fn(&Self) -> bool) {
         while !is_done(self) {
@@ -131,6 +166,7 @@ impl Machine {
                 (Some(at_ns), timer) if timer.is_none_or(|timer| at_ns <= timer) => {
                     let Some(Reverse((at_ns, tag))) = self.drives.events.pop() else { return };
                     self.drives.now_ns = at_ns;
+                    self.drives.commands.remove(&tag);
                     self.array.command_completed(at_ns, Tag::new(tag), (), &mut self.drives);
                 }
                 (_, Some(at_ns)) => {

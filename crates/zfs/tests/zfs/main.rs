@@ -12,4 +12,5 @@ mod full;
 mod machine;
 mod order;
 mod recording;
+mod snapshots;
 mod volumes;

@@ -5,8 +5,9 @@ use std::ops::RangeInclusive;
 use strewn_array::write_anywhere::{ReallocationScan, RelocationConfig};
 
 use crate::fields::{
-    Around, Fields, Scales, Section, Table, Text, count, flag, number, size, table, time,
+    Around, Fields, Scales, Section, Table, count, flag, number, size, table, time,
 };
+use crate::kinds::check_begins;
 use crate::quantity::Nanoseconds;
 use crate::setting_value::SettingValue;
 
@@ -115,18 +116,7 @@ impl Table for ReallocationScan {
     }
 
     fn check(&self, s: &Section<'_>, around: &Around) {
-        let Some(length_ns) = around.length_ns.filter(|length_ns| self.begins_ns >= *length_ns)
-        else {
-            return;
-        };
-        if s.is_right("begins") {
-            let (begins, length) = (Nanoseconds(self.begins_ns), Nanoseconds(length_ns));
-            s.problem(
-                "begins",
-                format!("is {begins}, and the run ends at {length}"),
-                format!("give less than {length}, or more segments, or leave the table out"),
-            );
-        }
+        check_begins(s, self.begins_ns, around);
     }
 }
 

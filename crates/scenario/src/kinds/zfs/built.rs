@@ -15,7 +15,7 @@ pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<Zfs
     let volumes = build::luns(array).into_iter().map(|lun| VolumeConfig {
         bytes: lun.bytes,
         filled_bytes: scenario.file_bytes_of(array, lun),
-        block_bytes: zfs.volblocksize_bytes as u32,
+        block_bytes: zfs.block_bytes() as u32,
         stored_bytes: zfs.stored_bytes() as u32,
     });
     let config = ZfsConfig {
@@ -34,6 +34,8 @@ pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<Zfs
             issue_ns: zfs.block_issue_ns,
             completion_ns: zfs.block_completion_ns,
         },
+        reserves: !zfs.is_sparse && zfs.recordsize_bytes.is_none(),
+        scan: zfs.scan(),
         seed: scenario.seed,
         processor: build::processor_costs(&array.processor),
     };

@@ -3,25 +3,28 @@
 mod built;
 mod room;
 mod scaling;
+mod scan;
 mod shape;
 
 use std::any::Any;
 
 use strewn_results::{CapacityRule, LayoutKind, ParityGroup};
 use strewn_sim::Simulated;
-use strewn_zfs::{ResilverKind, Vdev, Version, ZfsArray};
+use strewn_zfs::{ResilverKind, ScanKind, Vdev, Version, VolumeScanConfig, ZfsArray};
 
 use crate::array::Array;
 use crate::build::{Mapped, SetUpError};
 use crate::fields::{
-    Around, Fields, Multiple, Scales, Section, Table, Text, Words, choice, cost, percent, size,
-    spindles, time, whole,
+    Around, Fields, Multiple, Scales, Section, Table, Text, Words, choice, cost, flag, percent,
+    size, spindles, table, time, whole,
 };
 use crate::kinds::{self, Kind, KindSpindles, Part, ScaledRun, SetUp};
 use crate::lun::Lun;
 use crate::quantity::Bytes;
 use crate::scenario::Scenario;
+use crate::snapshots::SnapshotSchedule;
 use crate::volume::Volume;
+pub use scan::VolumeScan;
 pub use shape::{Protection, VdevShape};
 
 /// A ZFS pool with a volume for each LUN.
@@ -37,6 +40,8 @@ pub struct Zfs {
     pub ashift: u64,
     /// Bytes of a volume's block.
     pub volblocksize_bytes: u64,
+    /// Bytes of a record, if each LUN is a file of a dataset.
+    pub recordsize_bytes: Option<u64>,
     /// What is left of a block after compression, in percent.
     pub compressed_percent: f64,
     /// Memory for the ARC, in bytes.
@@ -59,6 +64,14 @@ pub struct Zfs {
     pub block_issue_ns: u64,
     /// Time of a thread to complete it, in nanoseconds.
     pub block_completion_ns: u64,
+    /// Whether volumes reserve nothing.
+    pub is_sparse: bool,
+    /// Snapshots of all volumes together.
+    pub snapshots: Option<SnapshotSchedule>,
+    /// What rewrites all volumes.
+    pub rewrite: Option<VolumeScan>,
+    /// What sends all volumes away.
+    pub send: Option<VolumeScan>,
 }
 
 /// When a write is answered.
@@ -95,12 +108,29 @@ impl Zfs {
         self.shape.vdev(self.ashift as u8, drive_bytes, scale_down)
     }
 
+    /// Bytes of a block: that of a volume, or a record of a file.
+    #[must_use]
+    pub fn block_bytes(&self) -> u64 {
+        self.recordsize_bytes.unwrap_or(self.volblocksize_bytes)
+    }
+
+    /// The key that has it.
+    fn block_key(&self) -> &'static str {
+        if self.recordsize_bytes.is_some() { "recordsize" } else { "volblocksize" }
+    }
+
+    /// What goes through the volumes beside the load.
+    fn scan(&self) -> Option<VolumeScanConfig> {
+        let rewrite = self.rewrite.map(|scan| scan.config(ScanKind::Rewrite));
+        rewrite.or(self.send.map(|scan| scan.config(ScanKind::Send)))
+    }
+
     /// Bytes that a volume's block takes after compression: whole sectors of 512 bytes.
     #[must_use]
     pub fn stored_bytes(&self) -> u64 {
-        let bytes =
-            (self.volblocksize_bytes as f64 * self.compressed_percent / 100.0).ceil() as u64;
-        bytes.next_multiple_of(1 << self.ashift).clamp(512, self.volblocksize_bytes.max(512))
+        let block = self.block_bytes();
+        let bytes = (block as f64 * self.compressed_percent / 100.0).ceil() as u64;
+        bytes.next_multiple_of(1 << self.ashift).clamp(512, block.max(512))
     }
 }
 
@@ -128,6 +158,15 @@ impl Table for Zfs {
                 .default("\"16 KiB\"", "OpenZFS 2.2 and later")
                 .page(6, "volblocksize"),
             &mut self.volblocksize_bytes,
+        );
+        f.value(
+            size(
+                "recordsize",
+                "Bytes of a record, a power of two, in place of volblocksize: each LUN is then a file of a dataset. \
+                 OpenZFS's own is 128 KiB.",
+            )
+            .sized(512..=1 << 20, Multiple::Byte),
+            &mut self.recordsize_bytes,
         );
         f.value(
             percent(
@@ -230,6 +269,37 @@ impl Table for Zfs {
             .default("\"0 ns\"", "as block_issue"),
             &mut self.block_completion_ns,
         );
+        f.value(
+            flag(
+                "sparse",
+                "Whether volumes reserve no room (zfs create -s), so that snapshots may fill the pool, and writes then \
+                 fail. Otherwise, a snapshot is refused that would leave no room to overwrite the volumes. Files of a \
+                 dataset reserve nothing.",
+            )
+            .default("false", "`zfs create -V` sets refreservation")
+            .unless_default(),
+            &mut self.is_sparse,
+        );
+        f.table(
+            SnapshotSchedule::field("Snapshots of all volumes together. None without the table."),
+            &mut self.snapshots,
+        );
+        f.table(
+            table(
+                "rewrite",
+                "A rewrite of all volumes, block by block, beside the load, as zfs rewrite of OpenZFS 2.4 does it with \
+                 files. None without the table.",
+            ),
+            &mut self.rewrite,
+        );
+        f.table(
+            table(
+                "send",
+                "Reading of all volumes beside the load, as zfs send does. The pool that receives them is not simulated: \
+                 run a fresh one. None without the table.",
+            ),
+            &mut self.send,
+        );
     }
 
     fn check(&self, s: &Section<'_>, _: &Around) {
@@ -242,26 +312,12 @@ impl Table for Zfs {
                 format!("a pool has at most {MOST_DRIVES_IN_ALL} here: give fewer vdevs"),
             );
         }
-        if s.is_right("volblocksize") && !self.volblocksize_bytes.is_power_of_two() {
+        self.check_blocks(s);
+        if self.rewrite.is_some() && self.send.is_some() {
             s.problem(
-                "volblocksize",
-                format!("{} is no power of two", Bytes(self.volblocksize_bytes)),
-                format!(
-                    "`zfs create` takes powers of two: give {}",
-                    Bytes(self.volblocksize_bytes.next_power_of_two())
-                ),
-            );
-        } else if s.are_right(&["volblocksize", "ashift"])
-            && self.volblocksize_bytes < 1 << self.ashift
-        {
-            let sector = Bytes(1 << self.ashift);
-            s.problem(
-                "volblocksize",
-                format!("a block of {} is smaller than a sector of {sector}", Bytes(self.volblocksize_bytes)),
-                format!(
-                    "the real system pads each to a sector, which wastes the rest: give at least {sector}, or a smaller \
-                     ashift"
-                ),
+                "send",
+                "a pool is rewritten or sent here, not both".to_owned(),
+                "the real system does both at once: give one of the tables, and another array for the other".to_owned(),
             );
         }
         if s.are_right(&["redundancy", "resilver"])
@@ -284,6 +340,43 @@ impl Table for Zfs {
                     Bytes(self.dirty_limit_bytes)
                 ),
                 "dirty blocks are in the ARC: give more, or a lower dirty_limit".to_owned(),
+            );
+        }
+    }
+}
+
+impl Zfs {
+    fn check_blocks(&self, s: &Section<'_>) {
+        let (key, bytes) = (self.block_key(), self.block_bytes());
+        if !s.are_right(&["volblocksize", "recordsize"]) {
+            return;
+        }
+        if self.recordsize_bytes.is_some() && s.peek("volblocksize").is_some() {
+            s.problem(
+                key,
+                "volblocksize is there too".to_owned(),
+                "a LUN is a volume or a file: give one of the two".to_owned(),
+            );
+        }
+        if !bytes.is_power_of_two() {
+            let of_real = match self.recordsize_bytes {
+                Some(_) => "`zfs create` says \"'recordsize' must be power of 2 from 512B to 16M\"",
+                None => "`zfs create` takes powers of two",
+            };
+            s.problem(
+                key,
+                format!("{} is no power of two", Bytes(bytes)),
+                format!("{of_real}: give {}", Bytes(bytes.next_power_of_two())),
+            );
+        } else if s.is_right("ashift") && bytes < 1 << self.ashift {
+            let sector = Bytes(1 << self.ashift);
+            s.problem(
+                key,
+                format!("a block of {} is smaller than a sector of {sector}", Bytes(bytes)),
+                format!(
+                    "the real system pads each to a sector, which wastes the rest: give at least {sector}, or a smaller \
+                     ashift"
+                ),
             );
         }
     }
@@ -374,12 +467,27 @@ impl Kind for Zfs {
     fn memory_bytes(&self, scenario: &Scenario, array: &Array) -> u64 {
         // Twelve bytes and four bits for each block, free segments of a pool that is aged, and the ARC's entries with
         // as many ghosts.
-        let blocks = scenario.file_bytes(array) / self.volblocksize_bytes;
+        let blocks = scenario.file_bytes(array) / self.block_bytes();
         // What a new drive lacks, as it is sorted.
         let spares = self.spares.saturating_add(self.shape.spares().saturating_mul(self.vdevs));
         let failures = array.failures.len().min(usize::from(spares)) as u64;
         let listed = blocks * failures * 17;
-        listed + blocks * 13 + blocks * 24 + self.arc_bytes / self.volblocksize_bytes * 2 * 40
+        // Eight bytes for each block that snapshots hold: at most what the volumes leave of the pool.
+        let held = match self.snapshots {
+            Some(schedule) => {
+                blocks.saturating_mul(schedule.keep.into()).min(self.most_held(array)) * 8
+            }
+            None => 0,
+        };
+        listed + held + blocks * 13 + blocks * 24 + self.arc_bytes / self.block_bytes() * 2 * 40
+    }
+
+    fn snapshots(&self) -> Option<SnapshotSchedule> {
+        self.snapshots
+    }
+
+    fn relocates(&self) -> bool {
+        self.scan().is_some()
     }
 
     fn mapped<'a>(&self, array: &'a dyn Any) -> Option<&'a dyn Mapped> {

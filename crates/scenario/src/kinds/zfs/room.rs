@@ -39,16 +39,23 @@ impl Zfs {
         let pool = (sectors << vdev.ashift) * u64::from(self.vdevs);
         let moving = DEFERRED_TXGS * self.dirty_limit_bytes * TXG_PERCENT / 100;
         let for_a_block = self.bytes_for_a_block();
-        let of_moving = moving as f64 / self.volblocksize_bytes as f64 * for_a_block;
+        let of_moving = moving as f64 / self.block_bytes() as f64 * for_a_block;
         let left = pool.saturating_sub(Pool::slop_bytes(pool, 1)) as f64 - of_moving;
         let blocks = (left.max(0.0) / for_a_block) as u64;
         let words = format!(
             "{} in metaslabs, less what is kept free, and a block of {} takes {}",
             Bytes(pool).approximately(),
-            Bytes(self.volblocksize_bytes),
+            Bytes(self.block_bytes()),
             Bytes(vdev.allocated_bytes(self.stored_bytes()))
         );
-        (blocks.saturating_mul(self.volblocksize_bytes), words)
+        (blocks.saturating_mul(self.block_bytes()), words)
+    }
+
+    /// Blocks that snapshots may hold at most: all of the pool.
+    pub(super) fn most_held(&self, array: &Array) -> u64 {
+        let size = self.vdev(build::capacity_bytes(array), 1).metaslabs();
+        let pool = (u64::from(size.count) << size.shift) * u64::from(self.vdevs);
+        (pool as f64 / self.bytes_for_a_block()) as u64
     }
 
     pub(super) fn check_metaslabs(&self, section: &Section<'_>, drive_bytes: u64) {
@@ -86,7 +93,7 @@ impl Zfs {
                 "array[{}].zfs: a block of {} takes {} of {}, {} % more than its data and parity need in wide stripes: \
                  {reason}",
                 array.name,
-                Bytes(self.volblocksize_bytes),
+                Bytes(self.block_bytes()),
                 Bytes(taken as u64),
                 redundancy.noun(),
                 fixed(100.0 * (taken / least - 1.0), 0),
@@ -100,7 +107,7 @@ pub(super) fn capacity(zfs: &Zfs) -> CapacityRule {
     // Of a pool of any size: what is kept free, and what blocks take beside their data.
     let vdev = zfs.vdev(0, 1);
     let (of_stripe, with_data) = vdev.stripe_drives();
-    let data = zfs.volblocksize_bytes as f64 * of_stripe as f64 / with_data as f64;
+    let data = zfs.block_bytes() as f64 * of_stripe as f64 / with_data as f64;
     let share = data / zfs.bytes_for_a_block() * (1.0 - Pool::SLOP_SHARE);
     CapacityRule::Pool { usable_percent: 100.0 * share }
 }

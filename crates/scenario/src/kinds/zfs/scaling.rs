@@ -11,7 +11,7 @@ pub(super) fn transaction_groups(zfs: &Zfs, run: &ScaledRun<'_>) -> Option<Strin
     let (blocks, _) = run.random_writes()?;
     let groups = run.sum(|counters| counters.consistency_points);
     let placed = run.sum(|counters| counters.consistency_point_data_blocks) / groups.max(1.0);
-    let here = placed * zfs.volblocksize_bytes as f64 / (blocks * BLOCK_BYTES as f64);
+    let here = placed * zfs.block_bytes() as f64 / (blocks * BLOCK_BYTES as f64);
     let full = here * run.root() / f64::from(run.by);
     (here - full >= MATTERS / 10.0).then(|| {
         let what = format!(

@@ -116,6 +116,8 @@ fn config(redundancy: Redundancy, vdevs: usize, spares: u16) -> ZfsConfig {
         spares,
         resilver: ResilverKind::Healing,
         pipeline: PipelineCosts::default(),
+        reserves: false,
+        scan: None,
         seed: 1,
         processor: ProcessorCosts::default(),
     }
