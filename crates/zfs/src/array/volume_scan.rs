@@ -1,11 +1,11 @@
 //! Scans that go through all volumes in the order of their blocks while hosts go on: rewriting, and sending.
 //!
 //! **Rewriting** is `zfs_rewrite` of OpenZFS 2.4: up to half of `DMU_MAX_ACCESS` at a time is read and made dirty as it
-//! is, holes left out, so a transaction group gives it new places. It waits as writes of hosts do (`dmu_tx_assign`), but
-//! nothing goes to the intent log. If the pool has no room, it ends.
+//! is, holes left out, so a transaction group gives it new places. It waits as writes of hosts do (`dmu_tx_assign`),
+//! but nothing goes to the intent log. If the pool has no room, it ends.
 //!
-//! **Sending** is `zfs send`: blocks are read in order, with a queue of them under way (`dmu_send_impl`), and go to a pool
-//! that is not here. It reads the volume as it is, where OpenZFS reads a snapshot.
+//! **Sending** is `zfs send`: blocks are read in order, with a queue of them under way (`dmu_send_impl`), and go to a
+//! pool that is not here. It reads the volume as it is, where OpenZFS reads a snapshot.
 //!
 //! What is left out: `zfs rewrite` locks the range that it is given against all others (`zfs_rangelock_enter`), the
 //! whole file unless told otherwise. This is one that is given short ranges. OpenZFS 2.4 also drops what it has read
