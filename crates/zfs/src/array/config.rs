@@ -2,7 +2,6 @@
 
 use strewn_array::ProcessorCosts;
 
-use super::pipeline::PipelineCosts;
 use super::volume_scan::VolumeScanConfig;
 use crate::fragmentation::Version;
 use crate::vdev::Vdev;
@@ -43,6 +42,17 @@ pub struct ZfsConfig {
     pub seed: u64,
     /// What work costs the processor.
     pub processor: ProcessorCosts,
+}
+
+/// Time of a thread for each block of a transaction group. A pool has one thread of each kind here, as OpenZFS has in
+/// user space on two cores; with more threads, each block costs them a part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PipelineCosts {
+    /// Allocation, parity and queueing of a block, before drives' queues have it (`z_wr_iss`), in nanoseconds. 0 queues
+    /// blocks as fast as the throttle lets them.
+    pub issue_ns: u64,
+    /// Completion of a block, after its last drive is done and before another may follow (`z_wr_int`), in nanoseconds.
+    pub completion_ns: u64,
 }
 
 /// How the blocks of a failed drive get onto its replacement.

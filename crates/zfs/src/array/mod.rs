@@ -26,12 +26,11 @@ use crate::pool::{NoRoom, Pool, PoolOptions};
 use crate::pool_objects::PoolObjects;
 use crate::volume::{Volume, VolumeShape};
 
-pub use config::{ResilverKind, VolumeConfig, ZfsConfig};
+pub use config::{PipelineCosts, ResilverKind, VolumeConfig, ZfsConfig};
 use drives::{BlockIo, Drives, Purpose};
 use host::Host;
 use intent_log::IntentLog;
 use pipeline::Pipeline;
-pub use pipeline::PipelineCosts;
 use prefetch::Prefetcher;
 use resilver::Resilver;
 use transactions::Transactions;

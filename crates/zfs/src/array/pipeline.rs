@@ -13,17 +13,6 @@ use super::ZfsArray;
 use super::drives::{BlockIo, Purpose};
 use crate::block::BlockWrite;
 
-/// Time of a thread for each block of a transaction group. A pool has one thread of each kind here, as OpenZFS has in
-/// user space on two cores; with more threads, each block costs them a part of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PipelineCosts {
-    /// Allocation, parity and queueing of a block, before drives' queues have it (`z_wr_iss`), in nanoseconds. 0 queues
-    /// blocks as fast as the throttle lets them.
-    pub issue_ns: u64,
-    /// Completion of a block, after its last drive is done and before another may follow (`z_wr_int`), in nanoseconds.
-    pub completion_ns: u64,
-}
-
 /// Blocks that wait for a thread, each with the time when it is done with it.
 #[derive(Debug, Clone, SavedValue)]
 struct Thread<T> {

@@ -1,7 +1,7 @@
 //! Commands to drives beside those of a real pool on emulated drives: 8 ms for each command that does not follow the
-//! one before, 150 MB/s, first come, first served, and with or without half a millisecond for any command. The real pool
-//! was RAID-Z2 of six drives with a volume of 256 MiB in blocks of 8 KiB, written 4,096 blocks a transaction group, and
-//! read in order, cold, in requests of 1 MiB (`real_pool -x 4096 -P 2 -L 8000 -r`, the same with `-K 500`).
+//! one before, 150 MB/s, first come, first served, and with or without half a millisecond for any command. The real
+//! pool was RAID-Z2 of six drives with a volume of 256 MiB in blocks of 8 KiB, written 4,096 blocks a transaction
+//! group, and read in order, cold, in requests of 1 MiB (`real_pool -x 4096 -P 2 -L 8000 -r`, the same with `-K 500`).
 
 use strewn_array::{Array, Direction};
 use strewn_zfs::{PipelineCosts, ZfsConfig};
