@@ -12,6 +12,7 @@ mod compare;
 mod file;
 mod generated;
 mod load;
+mod metrics;
 mod new_scenario;
 mod out_directory;
 mod out_file;
