@@ -1,4 +1,4 @@
-//! Free space of a Ceph OSD, as `ceph-bluestore-tool free-dump` and `ceph daemon osd.N bluestore allocator dump` list it.
+//! Free space of a Ceph OSD, as `ceph-bluestore-tool free-dump` and `bluestore allocator dump` of its socket list it.
 
 use serde::Deserialize;
 

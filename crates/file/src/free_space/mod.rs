@@ -5,6 +5,7 @@ mod ceph;
 mod ext;
 mod next_writes;
 mod pool;
+mod pool_list;
 mod tool;
 mod xfs;
 mod zdb_metaslabs;
@@ -18,7 +19,8 @@ use crate::space::{FileSystemKind, Mount, System};
 pub use btrfs::BtrfsFreeSpace;
 pub use ext::{ExtFreeSpace, parse_dumpe2fs};
 pub use next_writes::NextWrites;
-pub use pool::{FreeBytesClass, PoolFreeSpace, parse_pool_list};
+pub use pool::{FreeBytesClass, PoolFreeSpace};
+pub use pool_list::parse_pool_list;
 pub use xfs::parse_xfs_free_extents;
 
 /// Runs of free blocks of one class.

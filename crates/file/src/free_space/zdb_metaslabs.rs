@@ -201,7 +201,7 @@ fn metaslab_bytes(metaslabs: &[Metaslab], vdev: u64) -> Option<u64> {
     second.checked_sub(first).filter(|bytes| *bytes > 0)
 }
 
-/// Returns FRAG by the table: of a vdev the mean of its metaslabs by their free bytes, of the pool that of vdevs by space
+/// Returns FRAG by the table: of a vdev the mean of its metaslabs by free bytes, of the pool that of vdevs by space
 /// (`metaslab_group_fragmentation`, `metaslab_class_fragmentation` of `metaslab.c`). Those of the log class count too
 /// here, since zdb does not say which they are.
 fn frag_by_table(metaslabs: &[Metaslab]) -> Option<u64> {
