@@ -13,6 +13,7 @@ mod file;
 mod generated;
 mod hdr_log;
 mod load;
+mod metrics;
 mod new_scenario;
 mod out_directory;
 mod out_file;

@@ -7,11 +7,11 @@ use strewn::report::{StudySource, predictions_sentence, study_finding};
 use strewn::results::Sweep;
 use strewn::studies;
 use strewn::sweep::{Plan, PlannedStudy, Store, SweepEnd};
-use strewn::terminal::{self, Ending, Failure, run_plan};
+use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::StudyArguments;
 use super::sweep_files;
-use super::sweep_work::{check_directory, estimated, options};
+use super::sweep_work::{check_directory, estimated, run_plan};
 
 /// Runs studies that ship, one after another.
 pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
@@ -120,7 +120,7 @@ fn run(
     arguments: &StudyArguments,
 ) -> Result<(Sweep, SweepEnd), Failure> {
     store.write_plan(plan)?;
-    let (sweep, end) = run_plan(plan, store, &options(&arguments.work))?;
+    let (sweep, end) = run_plan(plan, store, &arguments.work)?;
     sweep_files::publish(&sweep, plan, store, &arguments.format, &arguments.pictures)?;
     Ok((sweep, end))
 }

@@ -7,11 +7,11 @@ use strewn::sweep::{
     Estimate, KUBERNETES_JOB, Plan, SLURM_SCRIPT, Store, Study, SweepEnd, kubernetes_job,
     shell_word, slurm_script,
 };
-use strewn::terminal::{self, Ending, Failure, run_plan};
+use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::SweepArguments;
 use super::sweep_files;
-use super::sweep_work::{check_directory, estimated, options};
+use super::sweep_work::{check_directory, estimated, run_plan};
 
 /// Runs a study, or writes what runs it on a cluster.
 pub(crate) fn sweep(arguments: &SweepArguments) -> Result<Ending, Failure> {
@@ -45,7 +45,7 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> Result<Ending, Failure> {
     if arguments.slurm || arguments.kubernetes.is_some() {
         return for_cluster(arguments, &plan, &estimate, &store);
     }
-    let (collected, end) = run_plan(&plan, &store, &options(&arguments.work))?;
+    let (collected, end) = run_plan(&plan, &store, &arguments.work)?;
     sweep_files::publish(&collected, &plan, &store, &arguments.format, &arguments.pictures)?;
     if let Some(pages) = &arguments.pages {
         let source = sweep_files::source_of(&plan, pages);

@@ -1,16 +1,44 @@
 //! What `strewn sweep` and `strewn study` do before the first run.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use strewn::sweep::{self, Estimate, Plan, Store, SweepOptions};
-use strewn::terminal::{self, Failure, roughly};
+use strewn::results::Sweep;
+use strewn::sweep::{self, Estimate, Plan, Point, Store, SweepEnd, SweepOptions};
+use strewn::terminal::{self, Failure, SweepTerminal, roughly, run_plan_watched};
 
 use super::arguments::SweepWorkArguments;
+#[cfg(unix)]
+use super::metrics;
+use super::metrics::sweep::{SweepState, SweepWatch};
 use super::out_directory::try_to_write;
 
+/// Runs what is missing of a plan, shows the progress, also as metrics, and returns the table of all runs.
+pub(crate) fn run_plan(
+    plan: &Plan,
+    store: &Store,
+    arguments: &SweepWorkArguments,
+) -> Result<(Sweep, SweepEnd), Failure> {
+    let options = options(arguments);
+    let missing: Vec<&Point> = plan.points.iter().filter(|point| !store.has(point)).collect();
+    let jobs = sweep::jobs_that_fit(&missing, options.jobs);
+    let present = plan.points.len() - missing.len();
+    let state = Arc::new(SweepState::new(present, missing.len(), jobs));
+    #[cfg(unix)]
+    let _metrics = match &arguments.metrics {
+        Some(place) => {
+            let state = Arc::clone(&state);
+            Some(metrics::serve(place, move || state.page())?)
+        }
+        None => None,
+    };
+    let watch = SweepWatch { terminal: SweepTerminal::watch(), state: &state };
+    run_plan_watched(plan, store, &options, watch)
+}
+
 /// Returns how to do the runs.
-pub(crate) fn options(arguments: &SweepWorkArguments) -> SweepOptions {
+fn options(arguments: &SweepWorkArguments) -> SweepOptions {
     SweepOptions {
         jobs: arguments.jobs.unwrap_or_default(),
         save: arguments.save,

@@ -40,7 +40,7 @@ pub use file_progress::FileTerminal;
 pub use progress::Terminal;
 pub use reading::ReadingTerminal;
 pub use report::color_messages;
-pub use sweep_progress::{SweepTerminal, roughly, run_plan, study_program};
+pub use sweep_progress::{SweepTerminal, roughly, run_plan_watched, study_program};
 
 /// Tables are never narrower than this, in characters.
 const LEAST_COLUMNS: usize = 60;

@@ -72,18 +72,19 @@ impl SweepObserver for SweepTerminal {
     }
 }
 
-/// Runs what is missing of a plan, shows the progress, and returns the table of all runs that are there.
+/// Runs what is missing of a plan, and returns the table of all runs that are there. The observer is dropped before the
+/// table is made.
 ///
 /// # Errors
 /// If the directory cannot be read or written. A run that fails is no error: the others go on.
-pub fn run_plan(
+pub fn run_plan_watched(
     plan: &Plan,
     store: &Store,
     options: &SweepOptions,
+    observer: impl SweepObserver,
 ) -> Result<(Sweep, SweepEnd), Failure> {
-    let terminal = SweepTerminal::watch();
-    let end = run_points(plan, store, options, &terminal)?;
-    drop(terminal);
+    let end = run_points(plan, store, options, &observer)?;
+    drop(observer);
     Ok((collect(plan, store, &end.failures())?, end))
 }
 
@@ -98,7 +99,8 @@ fn run_study(file: &str, directory: &str) -> Result<Ending, Failure> {
     let plan = Study::load(file)?.plan(None)?;
     let store = Store::new(directory);
     store.write_plan(&plan)?;
-    let (sweep, end) = run_plan(&plan, &store, &SweepOptions::default())?;
+    let terminal = SweepTerminal::watch();
+    let (sweep, end) = run_plan_watched(&plan, &store, &SweepOptions::default(), terminal)?;
     print(&(sweep_table(&sweep) + &study_summary(&sweep, &plan.study.text)))?;
     store.publish(&files(&sweep, &plan.study, ChartStyle::default())?)?;
     Ending::of_runs(end)

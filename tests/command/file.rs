@@ -363,3 +363,25 @@ fn blocks_of_a_file_system_are_as_small_as_its_addresses_tell() {
         assert!((found - layout_score).abs() < 1e-5, "{found} for {first}");
     }
 }
+
+#[test]
+fn the_free_space_of_a_pool_comes_from_a_saved_list() {
+    let folder = Folder::new();
+    folder.write("tank.txt", include_str!("../../crates/file/tests/data/zdb-mm.txt"));
+    let text = folder.strewn(&["file", "--pool-from", "tank.txt"]).succeeded();
+    for fragment in
+        ["by zdb -mm", "FRAG 21 % by the table of OpenZFS 2.3", "next writes of", "128 KiB"]
+    {
+        assert!(text.contains(fragment), "no {fragment:?} in\n{text}");
+    }
+    let json = folder.strewn(&["file", "--pool-from", "tank.txt", "--json"]).succeeded();
+    let pools: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(pools[0]["frag_percent_by_table"], 21);
+    assert_eq!(pools[0]["next_writes"][2]["bytes"], 1 << 20);
+    folder.write("empty", "");
+    folder
+        .strewn(&["file", "--pool-from", "empty"])
+        .refused(&["empty: the list is empty", "zdb -mm POOL"]);
+    folder.strewn(&["file", "--pool-from", "none"]).refused(&["--pool-from none", "saved to"]);
+    folder.strewn(&["file", "--pool-from", "tank.txt", "x"]).refused(&["cannot be used with"]);
+}

@@ -44,6 +44,8 @@ mod loops;
 #[cfg(unix)]
 mod luns;
 #[cfg(unix)]
+mod metrics;
+#[cfg(unix)]
 mod model;
 #[cfg(unix)]
 mod page;
@@ -117,6 +119,7 @@ strewn_testing::main![
     luns::four_luns_a_snapshot_and_a_clone_are_worked_on_at_once,
     kubernetes::kubectl_creates_the_job_in_a_dry_run,
     kubernetes::kubectl_knows_every_field_of_the_job,
+    metrics::another_parser_reads_what_an_array_tells,
     qemu::patterns_zeroes_and_holes_are_as_qemu_has_them,
     read_only::regression_a_read_only_file_system_is_called_that,
     sweeps::a_slurm_array_that_loses_a_task_and_a_node_gives_the_same_bytes,

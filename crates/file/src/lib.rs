@@ -79,8 +79,8 @@ pub use cost::{
 pub use error::FileError;
 pub use extent::{Address, Extent, Place};
 pub use free_space::{
-    BtrfsFreeSpace, ExtFreeSpace, FreeRunClass, FreeSpaceReport, free_space, parse_dumpe2fs,
-    parse_xfs_free_extents, sync,
+    BtrfsFreeSpace, ExtFreeSpace, FreeBytesClass, FreeRunClass, FreeSpaceReport, NextWrites,
+    PoolFreeSpace, free_space, parse_dumpe2fs, parse_pool_list, parse_xfs_free_extents, sync,
 };
 #[cfg(target_os = "linux")]
 pub use look::{FileSystem, FoundBy, LookedAt, Looker};

@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | membership | [`assembly`], [`configuration`], [`format`](mod@format) | create, open, replace and destroy arrays; labels; the on-disk format |
 //! | a running array | [`starting`], [`restart`], [`running`], [`serving`], [`nbd`] | restart from the newest superblock and the log; a thread of its own; network block devices |
-//! | administration | [`administration`], [`control`] | volumes, LUNs, snapshots and clones by name, changed while the array is served; the control socket |
+//! | administration | [`administration`], [`control`], [`metrics`] | volumes, LUNs, snapshots and clones by name, changed while the array is served; the control socket; a page of metrics over HTTP |
 //! | [`engine`] | | one controller, its store and its log: turns what the controller asks for into I/Os, in an order that survives a crash |
 //! | [`store`], [`log`](mod@log) | | blocks with checksums on spindles; host records and redo records on the log device |
 //! | [`device`] | | files and block devices by io_uring or threads, and simulated devices that lose power and fail |
@@ -104,6 +104,8 @@ pub mod format;
 pub mod log;
 #[cfg(unix)]
 pub mod measured_array;
+#[cfg(unix)]
+pub mod metrics;
 mod names;
 pub mod nbd;
 pub mod offline;

@@ -1,6 +1,7 @@
 //! An array on a thread of its own, with clients on other threads: NBD connections, workloads and administrators.
 
 mod exports;
+mod host_load;
 mod recent_changes;
 mod targets;
 
@@ -12,16 +13,19 @@ use std::time::{Duration, Instant};
 
 use strewn_array::{Counters, LayoutMeasures};
 use strewn_base::SECTOR_BYTES;
+use strewn_raid::SpindleIndex;
 
 use crate::administration::{Change, ChangeError, Inventory};
 use crate::device::{DeviceIndex, Devices, Waker};
 use crate::engine::{Answer, HostRequest, LiveArray, RequestError, RequestId, TargetId};
 use crate::format::{Label, Superblock};
+use crate::log::LogFill;
 use crate::nbd::Requester;
 use crate::running::RunningArray;
 use crate::turns::{Turn, Turns};
 
 pub use exports::LunExports;
+pub use host_load::{Direction, DirectionLoad, HostLoad, RESPONSE_BOUNDS_NS};
 use recent_changes::RecentChanges;
 use targets::ServedTargets;
 
@@ -60,6 +64,12 @@ pub struct ArrayStatus {
     pub out_of_space: Vec<DeviceIndex>,
     /// Nanoseconds since its devices were opened.
     pub now_ns: u64,
+    /// What hosts have asked of it.
+    pub load: HostLoad,
+    /// How full its log is.
+    pub log: LogFill,
+    /// The spindles whose data is not whole, and the share of it that is rebuilt, 0 to 1.
+    pub rebuilds: Vec<(SpindleIndex, f64)>,
 }
 
 /// Sends requests to an array on another thread. Clones send to the same array, as the same client: the array serves
@@ -198,7 +208,8 @@ fn serve<D: Devices, A: LiveArray>(
     targets: &ServedTargets,
 ) -> Result<(), String> {
     let mut turns = Turns::new();
-    let mut replies: slab::Slab<(Turn, Reply)> = slab::Slab::new();
+    let mut replies: slab::Slab<Pending> = slab::Slab::new();
+    let mut load = HostLoad::default();
     let mut answers = Vec::new();
     let mut recent = RecentChanges::default();
     let mut changes: VecDeque<PendingChange> = VecDeque::new();
@@ -212,11 +223,17 @@ fn serve<D: Devices, A: LiveArray>(
             match message {
                 Message::Request(requester, target, request, reply) => {
                     let bytes = bytes_of(&request);
-                    turns.push(&requester, bytes, (requester.clone(), target, request, reply));
+                    let counted = Direction::of(&request).map(|direction| Counted {
+                        direction,
+                        bytes,
+                        since_ns: running.now_ns(),
+                    });
+                    let waiting = (requester.clone(), target, request, reply, counted);
+                    turns.push(&requester, bytes, waiting);
                 }
                 Message::ArrayStatus(sender) => {
                     // The requester may have stopped waiting.
-                    let _ = sender.send(look(&running));
+                    let _ = sender.send(look(&running, &load));
                 }
                 Message::Inventory(sender) => {
                     let _ = sender.send(running.inventory());
@@ -228,7 +245,7 @@ fn serve<D: Devices, A: LiveArray>(
             }
         }
         for client in turns.drop_gone() {
-            for (id, _) in replies.iter().filter(|(_, (turn, _))| turn.client() == client) {
+            for (id, _) in replies.iter().filter(|(_, pending)| pending.turn.client() == client) {
                 running.give_up(RequestId(id as u64));
             }
         }
@@ -251,7 +268,7 @@ fn serve<D: Devices, A: LiveArray>(
             let _ = sender.send(administer(&mut running, targets, change));
         }
         if has_changed || changes.is_empty() {
-            while let Some((turn, (requester, target, request, reply))) = turns.begin() {
+            while let Some((turn, (requester, target, request, reply, counted))) = turns.begin() {
                 if request.changes_lun()
                     && let Some(sectors) = request.sectors()
                     && !recent.begin(&requester, target, sectors)
@@ -260,15 +277,19 @@ fn serve<D: Devices, A: LiveArray>(
                     reply(Err(RequestError::GivenUp));
                     continue;
                 }
-                let id = RequestId(replies.insert((turn, reply)) as u64);
+                let id = RequestId(replies.insert(Pending { turn, reply, counted }) as u64);
                 running.submit(id, target, request);
             }
         }
         running.engine_mut().take_answers(&mut answers);
         let any = has_changed || !answers.is_empty();
         for (id, answer) in answers.drain(..) {
-            let (turn, reply) = replies.remove(id.0 as usize);
+            let Pending { turn, reply, counted } = replies.remove(id.0 as usize);
             turns.end(turn);
+            if let Some(Counted { direction, bytes, since_ns }) = counted {
+                let response_ns = running.now_ns().saturating_sub(since_ns);
+                load.count(direction, bytes, response_ns, answer.is_err());
+            }
             reply(answer);
         }
         if is_ending && replies.is_empty() && turns.is_empty() && changes.is_empty() {
@@ -281,6 +302,21 @@ fn serve<D: Devices, A: LiveArray>(
             running.poll(None);
         }
     }
+}
+
+/// A request in progress.
+struct Pending {
+    turn: Turn,
+    reply: Reply,
+    counted: Option<Counted>,
+}
+
+/// What is counted of a request that moves data, once it is answered.
+struct Counted {
+    direction: Direction,
+    bytes: u64,
+    /// When it arrived.
+    since_ns: u64,
 }
 
 /// A change that waits until no request is in progress.
@@ -313,8 +349,9 @@ fn bytes_of(request: &HostRequest) -> u64 {
     }
 }
 
-fn look<D: Devices, A: LiveArray>(running: &RunningArray<D, A>) -> ArrayStatus {
+fn look<D: Devices, A: LiveArray>(running: &RunningArray<D, A>, load: &HostLoad) -> ArrayStatus {
     let engine = running.engine();
+    let open = engine.array().failures().iter().filter(|failure| failure.is_open());
     ArrayStatus {
         counters: *engine.array().counters(),
         layout: engine.array().layout(),
@@ -323,5 +360,8 @@ fn look<D: Devices, A: LiveArray>(running: &RunningArray<D, A>) -> ArrayStatus {
         stopped: engine.stopped().map(str::to_owned),
         out_of_space: engine.out_of_space(),
         now_ns: running.now_ns(),
+        load: *load,
+        log: engine.log_fill(),
+        rebuilds: open.map(|failure| (failure.spindle, failure.rebuilt)).collect(),
     }
 }

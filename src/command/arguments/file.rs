@@ -17,7 +17,7 @@ const OVER_TIME: &str = "Over time";
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("requests").args(["read", "write", "access_spec", "fio_job"]),
-    group = ArgGroup::new("given").args(["paths", "from"]).required(true).multiple(true)
+    group = ArgGroup::new("given").args(["paths", "from", "pool_from"]).required(true).multiple(true)
 )]
 pub(crate) struct FileArguments {
     /// Files, and directories to be searched for files
@@ -29,6 +29,13 @@ pub(crate) struct FileArguments {
     /// xfs_bmap -vp or zdb -ddddd.
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Vec<PathBuf>,
+    /// Measure the free space of a pool from a saved list, or - for standard input
+    ///
+    /// May be repeated. The output of zdb -mm or zdb -MMM of a ZFS pool, or of ceph-bluestore-tool free-dump: FRAG,
+    /// scores, runs by length, and what the next writes get.
+    #[arg(long, hide_short_help = true, value_name = "FILE",
+          conflicts_with_all = ["paths", "from", "format", "out", "compare", "free_space", "save_extents", "append"])]
+    pub(crate) pool_from: Vec<PathBuf>,
     /// Also write the extents of all files listed to this CSV file
     ///
     /// --from reads them on another machine.
@@ -150,6 +157,11 @@ pub(crate) struct FileArguments {
     /// The chart of all it holds is drawn beside it (.svg).
     #[arg(long, value_name = "HISTORY.csv", help_heading = OVER_TIME)]
     pub(crate) append: Option<PathBuf>,
+    /// With --every, also write the figures of each look to this file, as OpenMetrics text
+    ///
+    /// For the textfile collector of node_exporter. A reader sees the file of one look or of the next.
+    #[arg(long, hide_short_help = true, value_name = "FILE.prom", requires = "every", help_heading = OVER_TIME)]
+    pub(crate) metrics: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) pictures: PictureArguments,
 }

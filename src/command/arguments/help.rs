@@ -370,7 +370,7 @@ writes everything to the spindles, says so and ends.",
         examples: [
             "strewn array serve my-array --socket /tmp/my-array.sock",
             "strewn array serve my-array --tcp 127.0.0.1:10809",
-            "strewn array serve my-array --socket /tmp/my-array.sock --degraded",
+            "strewn array serve my-array --socket /tmp/my-array.sock --metrics 127.0.0.1:9610",
         ],
         details: &[ARRAY_EXIT_CODES],
     },

@@ -25,6 +25,12 @@ pub(crate) struct SweepWorkArguments {
     /// A sweep that is killed then goes on inside its runs.
     #[arg(long)]
     pub(crate) save: bool,
+    /// Serve OpenMetrics text over HTTP on a new Unix socket, or on a loopback ADDRESS:PORT, until done
+    ///
+    /// For Prometheus and the like: runs done, running, waiting and failed, and the estimated seconds left.
+    #[cfg(unix)]
+    #[arg(long, hide_short_help = true, value_name = "PLACE")]
+    pub(crate) metrics: Option<PathBuf>,
     /// Only say how many runs there are, and what they will take
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -14,6 +14,9 @@ use strewn_live::format::{Label, Member, MemberState};
 use strewn_live::nbd::{Limits, Server, ServerError};
 use strewn_live::serving::{ArrayStatus, LunExports};
 
+use crate::command::metrics;
+use crate::command::metrics::array::LastLook;
+
 use super::opened::{Io, not_started, open_array, start_array};
 
 /// Interval between checks for a request to stop.
@@ -34,6 +37,12 @@ pub(crate) struct ServeArguments {
     /// Start degraded, without missing spindles that parity can replace
     #[arg(long)]
     degraded: bool,
+    /// Also serve OpenMetrics text over HTTP on a new Unix socket, or on a loopback ADDRESS:PORT
+    ///
+    /// For Prometheus and the like: IOPS, bytes and response times by direction, log fill, layout and free-space
+    /// scores, spindles and rebuilds, errors. Figures are those of the last second.
+    #[arg(long, value_name = "PLACE")]
+    metrics: Option<PathBuf>,
     /// I/O backend
     #[arg(long, value_enum, default_value_t)]
     io: Io,
@@ -68,6 +77,20 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
             return Err(refused(&error, arguments.socket.as_deref()));
         }
     };
+    let last_look = LastLook::default();
+    if let Some(look) = serving.client().look() {
+        last_look.put(&look);
+    }
+    let page = last_look.clone();
+    let serve_metrics = |place: &PathBuf| metrics::serve(place, move || page.page());
+    let metrics = match arguments.metrics.as_ref().map(serve_metrics).transpose() {
+        Ok(metrics) => metrics,
+        Err(refused) => {
+            server.stop();
+            let _ = serving.shut_down();
+            return Err(refused);
+        }
+    };
     let control = ControlServer::start(&arguments.directory, serving.client());
     if let Err(error) = &control {
         terminal::say(&format!(
@@ -75,6 +98,9 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
         ));
     }
     terminal::print(&format!("listening on {}\n", server.address()))?;
+    if let Some(metrics) = &metrics {
+        terminal::print(&format!("metrics at {}\n", metrics.address()))?;
+    }
     let client = serving.client();
     let mut looks = 0u32;
     let why = loop {
@@ -86,6 +112,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
             match client.look() {
                 Some(look) => {
                     health.say_what_is_new(&look);
+                    last_look.put(&look);
                     if look.stopped.is_some() {
                         break look.stopped;
                     }
@@ -100,6 +127,7 @@ pub(crate) fn serve(arguments: &ServeArguments) -> Result<Ending, Failure> {
     }
     // A change in progress is finished, and its outcome told.
     drop(control);
+    drop(metrics);
     server.stop();
     drop(client);
     let ended = serving.shut_down();

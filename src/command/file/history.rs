@@ -14,6 +14,7 @@ use strewn::terminal::{self, Ending, Failure};
 use super::measure::Measuring;
 use super::output::check_replaceable;
 use crate::command::arguments::FileArguments;
+use crate::command::metrics;
 
 /// The column before those of `--csv`.
 const TIME: &str = "time";
@@ -38,6 +39,9 @@ pub(super) fn watch(
             return Ok(Ending::Interrupted);
         }
         append(history, SystemTime::now(), &looked.files, arguments)?;
+        if let Some(path) = &arguments.metrics {
+            metrics::file::write(path, &looked.files, SystemTime::now())?;
+        }
         let costs = looked.files.iter().filter_map(|file| file.cost.as_ref());
         let commands: Vec<f64> = costs.map(|cost| cost.commands_per_request).collect();
         let mean = commands.iter().sum::<f64>() / commands.len().max(1) as f64;

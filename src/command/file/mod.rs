@@ -3,6 +3,7 @@
 mod history;
 mod measure;
 mod output;
+mod pools;
 mod requests;
 mod scan;
 mod subject;
@@ -30,6 +31,9 @@ use target::Target;
 
 /// Looks at files and directories.
 pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
+    if !arguments.pool_from.is_empty() {
+        return pools::pools(arguments);
+    }
     arguments.pictures.check_against(arguments.out.as_deref())?;
     let measuring = Measuring {
         requests: Requests::of(arguments)?,

@@ -1,9 +1,14 @@
 //! How fragmented the free space of a mounted file system is, by the definitions of [`strewn_alloc::FreeSpace`].
 
 mod btrfs;
+mod ceph;
 mod ext;
+mod next_writes;
+mod pool;
+mod pool_list;
 mod tool;
 mod xfs;
+mod zdb_metaslabs;
 
 use serde::Serialize;
 use strewn_alloc::FreeSpace;
@@ -13,6 +18,9 @@ use crate::space::{FileSystemKind, Mount, System};
 
 pub use btrfs::BtrfsFreeSpace;
 pub use ext::{ExtFreeSpace, parse_dumpe2fs};
+pub use next_writes::NextWrites;
+pub use pool::{FreeBytesClass, PoolFreeSpace};
+pub use pool_list::parse_pool_list;
 pub use xfs::parse_xfs_free_extents;
 
 /// Runs of free blocks of one class.
@@ -89,7 +97,10 @@ pub fn free_space(mount: &Mount) -> Result<FreeSpaceReport, FileError> {
             None => Err(unknown(mount, "give a path in one of its layers")),
         },
         kind if kind.is_network() => Err(unknown(mount, "run strewn on the server")),
-        FileSystemKind::Zfs => Err(unknown(mount, "see `zpool list -o fragmentation`")),
+        FileSystemKind::Zfs => Err(unknown(
+            mount,
+            "save the output of `zdb -mm POOL`, and give it as --pool-from FILE",
+        )),
         _ => Err(unknown(mount, "it is known for ext2, ext3, ext4, XFS and btrfs")),
     }
 }

@@ -48,7 +48,7 @@ use crate::catalog::Catalog;
 use crate::data::Data;
 use crate::device::{DeviceIndex, Io, IoCompletion, IoError, IoId};
 use crate::format::{Label, MemberState, Superblock};
-use crate::log::Log;
+use crate::log::{Log, LogFill};
 use crate::store::{Store, StoreEvent, Token};
 
 use change_order::ChangeOrder;
@@ -228,6 +228,12 @@ impl<A: LiveArray> LiveArrayEngine<A> {
     #[must_use]
     pub fn superblock(&self) -> &Superblock {
         &self.superblock
+    }
+
+    /// Returns how full the log's current half is.
+    #[must_use]
+    pub fn log_fill(&self) -> LogFill {
+        self.driver.log.fill()
     }
 
     /// Returns why the array has stopped, if it has. A stopped array refuses all requests and writes nothing.

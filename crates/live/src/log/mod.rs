@@ -94,6 +94,15 @@ pub struct Log {
     failed: Option<IoError>,
 }
 
+/// How full the half of the NVRAM log is that takes records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogFill {
+    /// Bytes of records in it.
+    pub filled_bytes: u64,
+    /// Bytes of the half.
+    pub half_bytes: u64,
+}
+
 impl Log {
     /// Returns a log on `devices`, of which there are one or two. Both halves count as free: a durable superblock must
     /// cover what [`read_log`] recovered before anything is appended.
@@ -175,6 +184,14 @@ impl Log {
     #[must_use]
     pub fn room(&self) -> u64 {
         self.ledger.room_bytes()
+    }
+
+    /// Returns how full the current half is, in accounted bytes.
+    #[must_use]
+    pub fn fill(&self) -> LogFill {
+        let half_bytes = self.layout.size().half_bytes;
+        let filled_bytes = half_bytes.saturating_sub(self.ledger.room_bytes());
+        LogFill { filled_bytes, half_bytes }
     }
 
     /// Switches to the other half, because a consistency point begins that covers everything before it.

@@ -6,6 +6,7 @@ mod control;
 mod erased;
 mod gone_clients;
 mod groups;
+mod metrics;
 mod mirrored_log;
 
 use std::path::Path;
