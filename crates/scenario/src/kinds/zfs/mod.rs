@@ -156,6 +156,7 @@ impl Table for Zfs {
             size("volblocksize", "Bytes of a volume's block, a power of two.")
                 .sized(512..=1 << 20, Multiple::Byte)
                 .default("\"16 KiB\"", "OpenZFS 2.2 and later")
+                .listed(self.recordsize_bytes.is_none())
                 .page(6, "volblocksize"),
             &mut self.volblocksize_bytes,
         );
