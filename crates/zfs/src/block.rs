@@ -3,6 +3,7 @@
 use strewn_base::SECTOR_BYTES;
 use strewn_base::state::SavedValue;
 
+use crate::allocation_class::Contents;
 use crate::pool::{Dva, NoRoom, Pool};
 
 /// Bits for the sector within a vdev: 2^57 bytes.
@@ -70,7 +71,7 @@ impl Block {
         }
     }
 
-    /// Gives a block of `bytes` another place, and frees the one it had.
+    /// Gives a block of data of `bytes` another place, and frees the one it had.
     ///
     /// # Errors
     /// If the pool has no room.
@@ -81,7 +82,8 @@ impl Block {
         stage: Stage,
         writes: &mut Vec<BlockWrite>,
     ) -> Result<(), NoRoom> {
-        Self::rewrite_all(std::slice::from_mut(self), pool, (bytes, bytes), stage, writes)
+        let copies = std::slice::from_mut(self);
+        Self::rewrite_as(Contents::Data, copies, pool, (bytes, bytes), stage, writes)
     }
 
     /// Writes a block again that this transaction group has placed already, where it is.
@@ -92,7 +94,7 @@ impl Block {
         }
     }
 
-    /// The same for all copies of a block, which had another number of bytes before.
+    /// The same for all copies of a block of metadata, which had another number of bytes before.
     ///
     /// # Errors
     /// If the pool has no room.
@@ -103,11 +105,20 @@ impl Block {
         stage: Stage,
         writes: &mut Vec<BlockWrite>,
     ) -> Result<(), NoRoom> {
-        let (placed, bytes) = match pool.allocate(bytes, copies.len()) {
-            Ok(placed) => (placed, bytes),
-            // The header takes a sector.
-            Err(_) => (pool.allocate_in_pieces(bytes, copies.len())?, SECTOR_BYTES),
-        };
+        Self::rewrite_as(Contents::Metadata, copies, pool, (old_bytes, bytes), stage, writes)
+    }
+
+    fn rewrite_as(
+        contents: Contents,
+        copies: &mut [Self],
+        pool: &mut Pool,
+        (old_bytes, bytes): (u64, u64),
+        stage: Stage,
+        writes: &mut Vec<BlockWrite>,
+    ) -> Result<(), NoRoom> {
+        let (placed, is_in_pieces) = pool.place(contents, bytes, copies.len())?;
+        // The header takes a sector.
+        let bytes = if is_in_pieces { SECTOR_BYTES } else { bytes };
         for (block, dva) in copies.iter_mut().zip(placed.iter()) {
             let old = std::mem::replace(block, Self::at(*dva));
             old.free(pool, old_bytes);

@@ -91,6 +91,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod allocation_class;
 pub mod arc;
 mod array;
 mod block;
@@ -106,11 +107,12 @@ mod raid_z;
 mod vdev;
 mod volume;
 
+pub use allocation_class::{AllocationClass, Spilled};
 pub use array::{ResilverKind, VolumeConfig, ZfsArray, ZfsConfig};
 pub use block::{Block, BlockWrite, Stage};
 pub use fragmentation::{Histogram, Version};
 pub use order::AllocationOrder;
-pub use pool::{Copies, Dva, MOST_COPIES, NoRoom, Pool, PoolOptions};
+pub use pool::{Copies, Dva, METADATA_RESERVE_PERCENT, MOST_COPIES, NoRoom, Pool, PoolOptions};
 pub use pool_objects::PoolObjects;
 pub use raid_z::{Column, Columns, RaidZ};
 pub use vdev::{LABEL_END_BYTES, LABEL_START_BYTES, MetaslabSize, Redundancy, Vdev};

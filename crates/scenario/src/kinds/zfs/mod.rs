@@ -1,6 +1,7 @@
 //! ZFS pools: top-level vdevs that blocks of volumes are spread over, and transaction groups.
 
 mod built;
+mod further_vdev;
 mod room;
 mod scaling;
 
@@ -8,19 +9,21 @@ use std::any::Any;
 
 use strewn_results::{CapacityRule, LayoutKind, ParityGroup};
 use strewn_sim::Simulated;
-use strewn_zfs::{Redundancy, ResilverKind, Vdev, Version, ZfsArray};
+use strewn_zfs::{AllocationClass, Redundancy, ResilverKind, Vdev, Version, ZfsArray};
 
 use crate::array::Array;
 use crate::build::{Mapped, SetUpError};
 use crate::fields::{
     Around, Fields, Multiple, Scales, Section, Table, Text, Words, choice, percent, size, spindles,
-    time, whole,
+    table, time, whole,
 };
 use crate::kinds::{self, Kind, KindSpindles, Part, ScaledRun, SetUp};
 use crate::lun::Lun;
 use crate::quantity::Bytes;
 use crate::scenario::Scenario;
 use crate::volume::Volume;
+
+pub use further_vdev::{FurtherVdev, PlacedVdev};
 
 /// A ZFS pool with a volume for each LUN.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -55,6 +58,11 @@ pub struct Zfs {
     pub resilver: ResilverKind,
     /// When a write is answered.
     pub sync: SyncWrites,
+    /// Data blocks of at most so many bytes go to special vdevs; 0 for none.
+    pub special_small_bytes: u64,
+    /// The other top-level vdevs, in the order in which the pool gets them. [`placed_vdevs`](Self::placed_vdevs) has
+    /// all.
+    pub further_vdevs: Vec<FurtherVdev>,
 }
 
 /// When a write is answered.
@@ -113,6 +121,9 @@ const MIRROR_DRIVES: (u16, u16) = (2, 4);
 /// Most drives of a RAID-Z vdev (`VDEV_RAIDZ_MAXCOLS`, less what a `u8` cannot count).
 const MOST_DRIVES: u16 = 255;
 
+/// Most tables of further vdevs; chosen.
+const MOST_FURTHER: usize = 16;
+
 /// Most drives of a pool here.
 const MOST_DRIVES_IN_ALL: u32 = 1_024;
 
@@ -130,6 +141,33 @@ impl Protection {
         self.parity() > 0
     }
 
+    /// Drives of a vdev that hold data, and the others; a mirror's further drives count as parity.
+    fn data_and_parity(self, drives: u16) -> (u16, u16) {
+        let data = if self.is_raid_z() { drives.saturating_sub(self.parity()) } else { 1 };
+        (data, drives.saturating_sub(data))
+    }
+
+    /// Whether a vdev may have so many drives.
+    fn may_have(self, drives: u16) -> bool {
+        let (least, most, _) = self.rule();
+        (least..=most).contains(&drives)
+    }
+
+    /// Notes a problem if it may not.
+    fn check_drives(self, s: &Section<'_>, drives: u16) {
+        let (least, most, what) = self.rule();
+        if !self.may_have(drives) {
+            let range = if least == most { "one".to_owned() } else { format!("{least} to {most}") };
+            s.problem(
+                "drives",
+                format!("{drives} drives are not {what}"),
+                format!(
+                    "{what} has {range} drives here; `zpool create` refuses fewer than {least} too"
+                ),
+            );
+        }
+    }
+
     /// The drives that a vdev may have, and what it is called.
     fn rule(self) -> (u16, u16, &'static str) {
         match self {
@@ -143,30 +181,25 @@ impl Protection {
 }
 
 impl Zfs {
-    /// A top-level vdev of it, of drives with so many bytes after they are scaled down.
+    /// One of the first top-level vdevs, of drives with so many bytes after they are scaled down.
     #[must_use]
     pub fn vdev(&self, drive_bytes: u64, scale_down: u32) -> Vdev {
-        let drives = self.drives as u8;
-        let redundancy = match self.redundancy {
+        self.vdev_of(self.redundancy, self.drives, drive_bytes, scale_down)
+    }
+
+    fn vdev_of(
+        &self,
+        redundancy: Protection,
+        drives: u16,
+        drive_bytes: u64,
+        scale_down: u32,
+    ) -> Vdev {
+        let drives = drives as u8;
+        let redundancy = match redundancy {
             Protection::None | Protection::Mirror => Redundancy::Mirror { drives },
             raid_z => Redundancy::RaidZ { drives, parity: raid_z.parity() as u8 },
         };
         Vdev { redundancy, ashift: self.ashift as u8, drive_bytes, scale_down }
-    }
-
-    /// Whether a vdev has as many drives as its redundancy takes.
-    fn has_possible_vdevs(&self) -> bool {
-        let (least, most, _) = self.redundancy.rule();
-        (least..=most).contains(&self.drives)
-    }
-
-    /// Drives of a vdev, by what they are for; a mirror's further drives count as parity.
-    fn data_and_parity(&self) -> (u16, u16) {
-        let data = match self.redundancy.is_raid_z() {
-            true => self.drives.saturating_sub(self.redundancy.parity()),
-            false => 1,
-        };
-        (data, self.drives.saturating_sub(data))
     }
 
     /// Bytes that a volume's block takes after compression: whole sectors of 512 bytes.
@@ -206,7 +239,12 @@ impl Table for Zfs {
             &mut self.drives,
         );
         f.value(
-            spindles("vdevs", "Top-level vdevs, all alike.").chosen("1").page(5, "Vdevs"),
+            spindles(
+                "vdevs",
+                "The first top-level vdevs, all alike; [[array.zfs.vdev]] has others.",
+            )
+            .chosen("1")
+            .page(5, "Vdevs"),
             &mut self.vdevs,
         );
         f.value(
@@ -298,26 +336,47 @@ impl Table for Zfs {
             choice::<SyncWrites>(
                 "sync",
                 "When a write is answered: disabled, from memory, as asynchronous writes of a pool with sync=standard; or \
-                 always, when the intent log has it, on the drives of the pool. There is no log vdev.",
+                 always, when the intent log has it, on log vdevs if there are any, otherwise on the drives of the pool.",
             )
             .chosen("\"disabled\"")
             .page(8, "Synchronous writes"),
             &mut self.sync,
         );
+        f.value(
+            size(
+                "special_small_blocks",
+                "Data blocks of at most this size after compression go to special vdevs, as long as these are less than \
+                 75 % full; 0 B for none. A power of two. For volumes this is so from OpenZFS 2.4 on; before, only \
+                 blocks of files went there.",
+            )
+            .chosen("\"0 B\""),
+            &mut self.special_small_bytes,
+        );
+        let redundancy = self.redundancy;
+        f.tables_like(
+            table(
+                "vdev",
+                "Top-level vdevs besides the first: of another size or redundancy, for metadata or the intent log, or \
+                 added during the run. In the order in which the pool gets them.",
+            )
+            .each("Further top-level vdevs, all alike.")
+            .at_most_tables(MOST_FURTHER)
+            .owner("vdev table {n} of {}"),
+            &mut self.further_vdevs,
+            &|| FurtherVdev {
+                class: AllocationClass::Normal,
+                redundancy,
+                drives: 0,
+                vdevs: 1,
+                right_sized_bytes: None,
+                at_ns: None,
+            },
+        );
     }
 
     fn check(&self, s: &Section<'_>, _: &Around) {
         if s.are_right(&["redundancy", "drives"]) {
-            let (least, most, what) = self.redundancy.rule();
-            if !self.has_possible_vdevs() {
-                let range =
-                    if least == most { "one".to_owned() } else { format!("{least} to {most}") };
-                s.problem(
-                    "drives",
-                    format!("{} drives are not {what}", self.drives),
-                    format!("{what} has {range} drives here; `zpool create` refuses fewer than {least} too"),
-                );
-            }
+            self.redundancy.check_drives(s, self.drives);
         }
         let drives = u32::from(self.drives) * u32::from(self.vdevs);
         if s.are_right(&["drives", "vdevs"]) && drives > MOST_DRIVES_IN_ALL {
@@ -359,6 +418,31 @@ impl Table for Zfs {
                 "without its block a range does not tell data from parity: leave the key out"
                     .to_owned(),
             );
+        }
+        let small = self.special_small_bytes;
+        if s.is_right("special_small_blocks") && small > 0 && !small.is_power_of_two() {
+            s.problem(
+                "special_small_blocks",
+                format!("{} is no power of two", Bytes(small)),
+                format!(
+                    "`zfs set` takes powers of two from 512 B to 1 MiB: give {}",
+                    Bytes(small.next_power_of_two())
+                ),
+            );
+        }
+        let has_special =
+            self.further_vdevs.iter().any(|vdevs| vdevs.class == AllocationClass::Special);
+        if s.are_right(&["special_small_blocks", "vdev"]) && small > 0 && !has_special {
+            s.problem(
+                "special_small_blocks",
+                "there is no special vdev".to_owned(),
+                "the real system ignores it then: give an [[array.zfs.vdev]] with class = \"special\", or leave the key \
+                 out"
+                    .to_owned(),
+            );
+        }
+        if s.are_right(&["drives", "vdevs", "vdev"]) {
+            self.check_further(s);
         }
         if s.are_right(&["arc", "dirty_limit"]) && self.arc_bytes < self.dirty_limit_bytes {
             s.problem(
@@ -415,18 +499,37 @@ impl Kind for Zfs {
             Protection::Mirror => format!("mirrors of {}", self.drives),
             raid_z => format!("RAID-Z{} vdevs of {}", raid_z.parity(), self.drives),
         };
-        format!(" in {} {what}", self.vdevs)
+        let further: u32 = self.further_vdevs.iter().map(|vdevs| u32::from(vdevs.vdevs)).sum();
+        match further {
+            0 => format!(" in {} {what}", self.vdevs),
+            1 => format!(" in {} {what}, and a further vdev", self.vdevs),
+            several => format!(" in {} {what}, and {several} further vdevs", self.vdevs),
+        }
+    }
+
+    fn groups_added_ns(&self) -> Vec<u64> {
+        let late = self.placed_vdevs().into_iter().map(|vdev| vdev.from_ns);
+        late.filter(|from_ns| *from_ns > 0).collect()
+    }
+
+    fn check_presence(&self, section: &Section<'_>, spindle: u16, at_ns: u64) {
+        self.check_vdev_presence(section, spindle, at_ns);
     }
 
     fn spindles_by_purpose(&self) -> KindSpindles {
-        let (data, parity) = self.data_and_parity();
-        let in_all = |of_vdev| u32::from(of_vdev) * u32::from(self.vdevs);
-        KindSpindles { data: in_all(data), parity: in_all(parity), spares: self.spares.into() }
+        let vdevs = self.placed_vdevs();
+        let (mut data, mut parity) = (0, 0);
+        for (of_data, of_parity) in vdevs.iter().map(PlacedVdev::data_and_parity) {
+            data += u32::from(of_data);
+            parity += u32::from(of_parity);
+        }
+        KindSpindles { data, parity, spares: self.spares.into() }
     }
 
     fn check_drive(&self, section: &Section<'_>, drive_bytes: u64) {
         if self.has_possible_vdevs() && section.are_right(&["redundancy", "drives", "ashift"]) {
             self.check_metaslabs(section, drive_bytes);
+            self.check_further_drives(section, drive_bytes);
         }
     }
 
@@ -446,7 +549,8 @@ impl Kind for Zfs {
     }
 
     fn warnings(&self, array: &Array, _: &dyn Fn(&Lun) -> u64) -> Vec<String> {
-        self.padding_warning(array).into_iter().collect()
+        let special = self.special_warnings(array);
+        self.padding_warning(array).into_iter().chain(special).collect()
     }
 
     fn without_protection_level(&self) -> Option<String> {
@@ -478,14 +582,7 @@ impl Kind for Zfs {
     }
 
     fn groups(&self) -> Vec<ParityGroup> {
-        let (data, parity) = self.data_and_parity();
-        let group = |vdev| ParityGroup {
-            first_spindle: vdev * self.drives,
-            data,
-            parity,
-            added_at_seconds: 0.0,
-        };
-        (0..self.vdevs).map(group).collect()
+        self.placed_vdevs().iter().map(PlacedVdev::group).collect()
     }
 
     fn capacity(&self) -> CapacityRule {

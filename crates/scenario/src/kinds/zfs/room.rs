@@ -2,9 +2,9 @@
 
 use strewn_results::CapacityRule;
 use strewn_results::words::fixed;
-use strewn_zfs::{POINTERS, Pool};
+use strewn_zfs::{AllocationClass, METADATA_RESERVE_PERCENT, POINTERS, Pool};
 
-use super::Zfs;
+use super::{PlacedVdev, Zfs};
 use crate::array::Array;
 use crate::build;
 use crate::fields::Section;
@@ -30,8 +30,7 @@ impl Zfs {
     /// What volumes may have of a pool of drives of so many bytes, and how that figure comes about.
     pub(super) fn usable(&self, drive_bytes: u64) -> (u64, String) {
         let vdev = self.vdev(drive_bytes, 1);
-        let size = vdev.metaslabs();
-        let pool = (u64::from(size.count) << size.shift) * u64::from(self.vdevs);
+        let pool = self.pool_bytes(drive_bytes, AllocationClass::Normal);
         let moving = DEFERRED_TXGS * self.dirty_limit_bytes * TXG_PERCENT / 100;
         let for_a_block = self.bytes_for_a_block();
         let of_moving = moving as f64 / self.volblocksize_bytes as f64 * for_a_block;
@@ -44,6 +43,53 @@ impl Zfs {
             Bytes(vdev.allocated_bytes(self.stored_bytes()))
         );
         (blocks.saturating_mul(self.volblocksize_bytes), words)
+    }
+
+    /// Bytes in metaslabs of the vdevs of a class that are there from the start. A vdev on which blocks take more than on
+    /// the first counts for as much less.
+    fn pool_bytes(&self, drive_bytes: u64, class: AllocationClass) -> u64 {
+        let (stored, first) = (self.stored_bytes(), self.vdev(drive_bytes, 1));
+        let bytes = |placed: PlacedVdev| {
+            let vdev = placed.vdev(self, drive_bytes, 1);
+            let size = vdev.metaslabs();
+            let bytes = u64::from(size.count) << size.shift;
+            let (here, there) = (first.allocated_bytes(stored), vdev.allocated_bytes(stored));
+            if here == there { bytes } else { (bytes as f64 * here as f64 / there as f64) as u64 }
+        };
+        let vdevs = self.placed_vdevs().into_iter();
+        vdevs.filter(|vdev| vdev.class == class && vdev.from_ns == 0).map(bytes).sum()
+    }
+
+    /// What blocks find on special vdevs.
+    pub(super) fn special_warnings(&self, array: &Array) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let special = self.pool_bytes(build::capacity_bytes(array), AllocationClass::Special);
+        if special == 0 || !self.has_possible_vdevs() {
+            return warnings;
+        }
+        let name = &array.name;
+        let volumes: u64 = build::luns(array).iter().map(|lun| lun.bytes).sum();
+        let blocks = volumes.div_ceil(self.volblocksize_bytes);
+        let metadata = blocks.div_ceil(u64::from(POINTERS)) * 2 * INDIRECT_BYTES;
+        if metadata > special {
+            warnings.push(format!(
+                "array[{name}].zfs: special vdevs of {} have no room for up to {} of indirect blocks: the rest goes to \
+                 the normal vdevs",
+                Bytes(special).approximately(),
+                Bytes(metadata).approximately()
+            ));
+        }
+        if self.special_small_bytes >= self.stored_bytes() {
+            warnings.push(format!(
+                "array[{name}].zfs: all blocks of data are of {}, at most special_small_blocks: all go to the special \
+                 vdevs, of {}, until these are {} % full (volumes of OpenZFS 2.2 and 2.3 ignore the property; from 2.4 \
+                 on they heed it)",
+                Bytes(self.stored_bytes()),
+                Bytes(special).approximately(),
+                100 - METADATA_RESERVE_PERCENT
+            ));
+        }
+        warnings
     }
 
     pub(super) fn check_metaslabs(&self, section: &Section<'_>, drive_bytes: u64) {
@@ -86,5 +132,12 @@ pub(super) fn capacity(zfs: &Zfs) -> CapacityRule {
     let in_a_row = vdev.raid_z().map_or(1.0, |raid_z| f64::from(raid_z.width));
     let data = zfs.volblocksize_bytes as f64 * in_a_row / vdev.data_drives() as f64;
     let share = data / zfs.bytes_for_a_block() * (1.0 - Pool::SLOP_SHARE);
+    // Of the data drives of all vdevs, those of normal ones that are there from the start.
+    let data = |vdevs: &mut dyn Iterator<Item = PlacedVdev>| -> u32 {
+        vdevs.map(|vdev| u32::from(vdev.data_and_parity().0)).sum()
+    };
+    let normal = data(&mut zfs.normal_at_start());
+    let all = data(&mut zfs.placed_vdevs().into_iter());
+    let share = if normal == all { share } else { share * f64::from(normal) / f64::from(all) };
     CapacityRule::Pool { usable_percent: 100.0 * share }
 }
