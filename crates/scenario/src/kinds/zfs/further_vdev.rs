@@ -129,8 +129,8 @@ impl Zfs {
                 table.problem(
                     "redundancy",
                     "a vdev without redundancy, in a pool that has some".to_owned(),
-                    "whose loss is the pool's: `zpool create` says \"mismatched replication level\" and demands -f; give \
-                     a mirror"
+                    "whose loss is the pool's: `zpool create` says \"mismatched replication level\" and demands -f; \
+                     give a mirror"
                         .to_owned(),
                 );
             }
@@ -248,7 +248,8 @@ impl Table for FurtherVdev {
         f.value(
             time(
                 "at",
-                "When they are added, from the start of the run (zpool add). Without it, they are there from the start.",
+                "When they are added, from the start of the run (zpool add). Without it, they are there from the \
+                 start.",
             )
             .moment("addition of {}"),
             &mut self.at_ns,
@@ -281,8 +282,8 @@ impl Table for FurtherVdev {
             s.problem(
                 "at",
                 "special and log vdevs are there from the start".to_owned(),
-                "the real system adds them too, but metadata moves there only as it is rewritten, which is not modelled: \
-                 leave the key out"
+                "the real system adds them too, but metadata moves there only as it is rewritten, which is not \
+                 modelled: leave the key out"
                     .to_owned(),
             );
         } else if at_ns == 0 {

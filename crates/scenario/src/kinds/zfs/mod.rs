@@ -336,7 +336,7 @@ impl Table for Zfs {
             choice::<SyncWrites>(
                 "sync",
                 "When a write is answered: disabled, from memory, as asynchronous writes of a pool with sync=standard; or \
-                 always, when the intent log has it, on log vdevs if there are any, otherwise on the drives of the pool.",
+                 always, when the intent log has it, on log vdevs if there are any, otherwise on the other drives.",
             )
             .chosen("\"disabled\"")
             .page(8, "Synchronous writes"),
@@ -345,9 +345,9 @@ impl Table for Zfs {
         f.value(
             size(
                 "special_small_blocks",
-                "Data blocks of at most this size after compression go to special vdevs, as long as these are less than \
-                 75 % full; 0 B for none. A power of two. For volumes this is so from OpenZFS 2.4 on; before, only \
-                 blocks of files went there.",
+                "Data blocks of at most this size after compression go to special vdevs, as long as these are less \
+                 than 75 % full; 0 B for none. A power of two. For volumes this is so from OpenZFS 2.4 on; before, \
+                 only blocks of files went there.",
             )
             .chosen("\"0 B\""),
             &mut self.special_small_bytes,
@@ -356,8 +356,8 @@ impl Table for Zfs {
         f.tables_like(
             table(
                 "vdev",
-                "Top-level vdevs besides the first: of another size or redundancy, for metadata or the intent log, or \
-                 added during the run. In the order in which the pool gets them.",
+                "Top-level vdevs besides the first: of another size or redundancy, for metadata or the intent log, \
+                 or added during the run. In the order in which the pool gets them.",
             )
             .each("Further top-level vdevs, all alike.")
             .at_most_tables(MOST_FURTHER)
@@ -436,8 +436,8 @@ impl Table for Zfs {
             s.problem(
                 "special_small_blocks",
                 "there is no special vdev".to_owned(),
-                "the real system ignores it then: give an [[array.zfs.vdev]] with class = \"special\", or leave the key \
-                 out"
+                "the real system ignores it then: give an [[array.zfs.vdev]] with class = \"special\", or leave the \
+                 key out"
                     .to_owned(),
             );
         }
