@@ -40,6 +40,21 @@
 //! # Ok::<(), strewn_zfs::NoRoom>(())
 //! ```
 //!
+//! # Allocation classes
+//!
+//! A pool may have vdevs for metadata and for the intent log, and vdevs of other sizes. [`Pool::add`] is `zpool add`. What
+//! finds no room on special vdevs goes to normal ones, and is counted; [`ZfsArray::spilled`] has the count of an array:
+//!
+//! ```
+//! use strewn_zfs::{AllocationClass, Pool, PoolOptions, Redundancy, Vdev};
+//!
+//! let vdev = Vdev { redundancy: Redundancy::Mirror { drives: 2 }, ashift: 12, drive_bytes: 1 << 30, scale_down: 1 };
+//! let mut pool = Pool::new(&[vdev], PoolOptions::default());
+//! pool.add(vdev, AllocationClass::Special);
+//! pool.add(Vdev { drive_bytes: 4 << 30, ..vdev }, AllocationClass::Normal);
+//! assert_eq!((pool.vdevs_in(AllocationClass::Normal), pool.spilled().metadata), (2, 0));
+//! ```
+//!
 //! # Memory and drives
 //!
 //! [`arc`](mod@arc) is the ARC: which blocks are in memory, by the rules that decide hit ratios.

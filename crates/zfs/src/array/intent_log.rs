@@ -2,9 +2,9 @@
 //!
 //! `zil.c` of OpenZFS: `zil_commit`, `zil_lwb_write_issue`, `zio_alloc_zil`. Records are copied into log blocks. While
 //! one is being written, those that come collect for the next. Log blocks go to log vdevs in turn. Without one, or if
-//! they are full, they have a metaslab of each vdev for themselves, if it has more than 64; otherwise they lie among the
-//! data. On log vdevs and among the data, they are freed with the transaction group; this fragments a pool without a
-//! log vdev.
+//! they are full, they have a metaslab of each vdev for themselves, if it has more than 64; otherwise they lie among
+//! the data. On log vdevs and among the data, they are freed with the transaction group; this fragments a pool without
+//! a log vdev.
 
 use strewn_array::OperationId;
 use strewn_base::state::SavedValue;

@@ -45,8 +45,8 @@ impl Zfs {
         (blocks.saturating_mul(self.volblocksize_bytes), words)
     }
 
-    /// Bytes in metaslabs of the vdevs of a class that are there from the start. A vdev on which blocks take more than on
-    /// the first counts for as much less.
+    /// Bytes in metaslabs of the vdevs of a class that are there from the start. A vdev on which blocks take more than
+    /// on the first counts for as much less.
     fn pool_bytes(&self, drive_bytes: u64, class: AllocationClass) -> u64 {
         let (stored, first) = (self.stored_bytes(), self.vdev(drive_bytes, 1));
         let bytes = |placed: PlacedVdev| {
