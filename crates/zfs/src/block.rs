@@ -3,6 +3,7 @@
 use strewn_base::SECTOR_BYTES;
 use strewn_base::state::SavedValue;
 
+use crate::allocation_class::Contents;
 use crate::pool::{Dva, NoRoom, Pool};
 
 /// Bits for the sector within a vdev: 2^57 bytes.
@@ -75,7 +76,7 @@ impl Block {
         }
     }
 
-    /// Gives a block of `bytes` another place, and frees the one it had.
+    /// Gives a block of data of `bytes` another place, and frees the one it had.
     ///
     /// # Errors
     /// If the pool has no room.
@@ -86,7 +87,9 @@ impl Block {
         stage: Stage,
         writes: &mut Vec<BlockWrite>,
     ) -> Result<(), NoRoom> {
-        Self::rewrite_all(std::slice::from_mut(self), pool, (bytes, bytes), stage, writes)
+        let copies = std::slice::from_mut(self);
+        let release = |pool: &mut Pool, old: Self| old.free(pool, bytes);
+        Self::replace_all(Contents::Data, copies, pool, bytes, stage, writes, release)
     }
 
     /// Writes a block again that this transaction group has placed already, where it is.
@@ -97,7 +100,7 @@ impl Block {
         }
     }
 
-    /// The same for all copies of a block, which had another number of bytes before.
+    /// The same for all copies of a block of metadata, which had another number of bytes before.
     ///
     /// # Errors
     /// If the pool has no room.
@@ -108,7 +111,8 @@ impl Block {
         stage: Stage,
         writes: &mut Vec<BlockWrite>,
     ) -> Result<(), NoRoom> {
-        Self::replace_all(copies, pool, bytes, stage, writes, |pool, old| old.free(pool, old_bytes))
+        let release = |pool: &mut Pool, old: Self| old.free(pool, old_bytes);
+        Self::replace_all(Contents::Metadata, copies, pool, bytes, stage, writes, release)
     }
 
     /// The same, but what becomes of the places that the copies had is up to `release`.
@@ -116,6 +120,7 @@ impl Block {
     /// # Errors
     /// If the pool has no room.
     pub(crate) fn replace_all(
+        contents: Contents,
         copies: &mut [Self],
         pool: &mut Pool,
         bytes: u64,
@@ -123,11 +128,9 @@ impl Block {
         writes: &mut Vec<BlockWrite>,
         mut release: impl FnMut(&mut Pool, Self),
     ) -> Result<(), NoRoom> {
-        let (placed, bytes) = match pool.allocate(bytes, copies.len()) {
-            Ok(placed) => (placed, bytes),
-            // The header takes a sector.
-            Err(_) => (pool.allocate_in_pieces(bytes, copies.len())?, SECTOR_BYTES),
-        };
+        let (placed, is_in_pieces) = pool.place(contents, bytes, copies.len())?;
+        // The header takes a sector.
+        let bytes = if is_in_pieces { SECTOR_BYTES } else { bytes };
         for (block, dva) in copies.iter_mut().zip(placed.iter()) {
             let old = std::mem::replace(block, Self::at(*dva));
             release(pool, old);

@@ -40,6 +40,21 @@
 //! # Ok::<(), strewn_zfs::NoRoom>(())
 //! ```
 //!
+//! # Allocation classes
+//!
+//! A pool may have vdevs for metadata and for the intent log, and vdevs of other sizes. [`Pool::add`] is `zpool add`. What
+//! finds no room on special vdevs goes to normal ones, and is counted ([`ZfsArray::spilled`]):
+//!
+//! ```
+//! use strewn_zfs::{AllocationClass, Pool, PoolOptions, Redundancy, Vdev};
+//!
+//! let vdev = Vdev { redundancy: Redundancy::Mirror { drives: 2 }, ashift: 12, drive_bytes: 1 << 30, scale_down: 1 };
+//! let mut pool = Pool::new(&[vdev], PoolOptions::default());
+//! pool.add(vdev, AllocationClass::Special);
+//! pool.add(Vdev { drive_bytes: 4 << 30, ..vdev }, AllocationClass::Normal);
+//! assert_eq!((pool.vdevs_in(AllocationClass::Normal), pool.spilled().metadata), (2, 0));
+//! ```
+//!
 //! # Memory and drives
 //!
 //! [`arc`](mod@arc) is the ARC: which blocks are in memory, by the rules that decide hit ratios.
@@ -91,6 +106,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod allocation_class;
 pub mod arc;
 mod array;
 mod block;
@@ -109,6 +125,7 @@ mod stripe;
 mod vdev;
 mod volume;
 
+pub use allocation_class::{AllocationClass, Spilled};
 pub use array::{
     PipelineCosts, ResilverKind, ScanKind, VolumeConfig, VolumeScanConfig, ZfsArray, ZfsConfig,
 };
@@ -116,7 +133,7 @@ pub use block::{Block, BlockWrite, Stage};
 pub use draid::{Draid, DraidColumns, DraidLayout};
 pub use fragmentation::{Histogram, Version};
 pub use order::AllocationOrder;
-pub use pool::{Copies, Dva, MOST_COPIES, NoRoom, Pool, PoolOptions};
+pub use pool::{Copies, Dva, METADATA_RESERVE_PERCENT, MOST_COPIES, NoRoom, Pool, PoolOptions};
 pub use pool_objects::PoolObjects;
 pub use raid_z::{Column, Columns, RaidZ};
 pub use snapshots::Snapshots;

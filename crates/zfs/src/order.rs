@@ -33,6 +33,11 @@ impl AllocationOrder {
         Self { slots: slots.map(|slots| slots.max(1)), rng: Rng::new(seed) }
     }
 
+    /// Another number of writes may be under way, as the pool has more vdevs.
+    pub(crate) fn set_slots(&mut self, slots: Option<u32>) {
+        self.slots = slots.map(|slots| slots.max(1));
+    }
+
     /// Puts `blocks`, which are in the order in which they were written, in the order in which they get their places.
     /// `pointers` is the number of blocks below an indirect block.
     pub fn apply(&mut self, blocks: &mut Vec<u32>, pointers: u32) {

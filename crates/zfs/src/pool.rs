@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use strewn_base::state::SavedValue;
 
+use crate::allocation_class::{AllocationClass, ClassGroups, Contents, Spilled};
 use crate::fragmentation::Version;
 use crate::metaslab_group::{MetaslabGroup, PlaceInGroup};
 use crate::vdev::{MetaslabSize, Vdev};
@@ -21,6 +22,9 @@ const LEAST_FOR_EMBEDDED_LOG: u32 = 64;
 
 /// The share of a pool that is kept free (`spa_slop_shift`): a 32nd, at least 128 MiB and at most 128 GiB.
 const SLOP_SHIFT: u8 = 5;
+
+/// What is kept of the special class for metadata, in percent (`zfs_special_class_metadata_reserve_pct`).
+pub const METADATA_RESERVE_PERCENT: u64 = 25;
 
 /// Where a copy of a block lies: a data virtual address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, SavedValue)]
@@ -83,12 +87,15 @@ impl std::error::Error for NoRoom {}
 pub struct PoolOptions {
     /// The version of OpenZFS that is modelled.
     pub version: Version,
+    /// Data blocks of at most so many bytes on disk go to the special class (`special_small_blocks`); 0 for none.
+    pub special_small_bytes: u64,
 }
 
 /// A top-level vdev and its metaslabs.
 #[derive(Debug, Clone, SavedValue)]
 struct Top {
     vdev: Vdev,
+    class: AllocationClass,
     size: MetaslabSize,
     group: MetaslabGroup,
     /// Allocatable bytes of the group.
@@ -110,6 +117,10 @@ impl Top {
         self.bytes() as i64 - self.allocated as i64
     }
 
+    fn in_use(&self) -> u64 {
+        self.group.allocated() << self.vdev.ashift
+    }
+
     fn aliquot(&self) -> i64 {
         (ALIQUOT_BYTES * self.vdev.data_drives()) as i64
     }
@@ -120,10 +131,10 @@ impl Top {
 pub struct Pool {
     tops: Vec<Top>,
     version: Version,
-    /// Whose turn it is.
-    rotor: usize,
-    /// Bytes allocated in this turn.
-    turn: u64,
+    special_small_bytes: u64,
+    /// The vdevs of each class, and whose turn it is.
+    classes: [ClassGroups; AllocationClass::COUNT],
+    spilled: Spilled,
     first_pass: bool,
     txg: u64,
     /// Blocks in pieces, by the place of each copy of their header. The first has the pieces.
@@ -175,31 +186,135 @@ impl Pool {
         let mut pool = Self {
             tops: Vec::new(),
             version: options.version,
-            rotor: 0,
-            turn: 0,
+            special_small_bytes: options.special_small_bytes,
+            classes: Default::default(),
+            spilled: Spilled::default(),
             first_pass: true,
             txg: 1,
             gangs: BTreeMap::new(),
         };
-        vdevs.iter().for_each(|vdev| pool.add(*vdev));
+        vdevs.iter().for_each(|vdev| pool.add(*vdev, AllocationClass::Normal));
         assert!(!pool.tops.is_empty(), "a pool has a vdev");
         pool
     }
 
-    /// Adds a top-level vdev, which has the next turn.
+    /// Adds a top-level vdev, which has the next turn of its class (`metaslab_group_activate`).
     ///
     /// # Panics
     /// If it has fewer than two metaslabs.
-    pub fn add(&mut self, vdev: Vdev) {
+    pub fn add(&mut self, vdev: Vdev, class: AllocationClass) {
         let size = vdev.metaslabs();
         assert!(size.count >= 2, "a vdev has two metaslabs");
-        // The emptiest of a new vdev, which is the first.
-        let log_metaslab = (size.count > LEAST_FOR_EMBEDDED_LOG).then_some(0);
+        // The emptiest of a new vdev, which is the first. Only those of the normal class have one.
+        let has_log = class == AllocationClass::Normal && size.count > LEAST_FOR_EMBEDDED_LOG;
+        let log_metaslab = has_log.then_some(0);
         let group = MetaslabGroup::new(&vdev, log_metaslab);
         let bytes = group.sectors() << vdev.ashift;
-        self.tops.push(Top { vdev, size, group, bytes, log_metaslab, bias: 0, allocated: 0 });
-        self.rotor = self.tops.len() - 1;
-        self.turn = 0;
+        self.tops.push(Top {
+            vdev,
+            class,
+            size,
+            group,
+            bytes,
+            log_metaslab,
+            bias: 0,
+            allocated: 0,
+        });
+        self.classes[class as usize].activate(self.tops.len() - 1);
+    }
+
+    /// Nothing more is allocated on a vdev, which is gone (`metaslab_group_passivate`).
+    pub(crate) fn passivate(&mut self, vdev: usize) {
+        let class = self.tops[vdev].class;
+        self.classes[class as usize].passivate(vdev);
+    }
+
+    /// Top-level vdevs that it has now.
+    #[must_use]
+    pub fn vdevs(&self) -> usize {
+        self.tops.len()
+    }
+
+    /// The class of a vdev.
+    #[must_use]
+    pub fn class_of(&self, vdev: usize) -> AllocationClass {
+        self.tops[vdev].class
+    }
+
+    /// Vdevs of a class that blocks are allocated on.
+    #[must_use]
+    pub fn vdevs_in(&self, class: AllocationClass) -> usize {
+        self.classes[class as usize].vdevs().len()
+    }
+
+    /// Blocks that were meant for the special class and found no room there.
+    #[must_use]
+    pub fn spilled(&self) -> Spilled {
+        self.spilled
+    }
+
+    /// Metaslabs of a vdev.
+    pub(crate) fn metaslab_count(&self, vdev: usize) -> usize {
+        self.tops[vdev].group.metaslabs().len()
+    }
+
+    fn of_class(&self, class: AllocationClass) -> impl Iterator<Item = &Top> {
+        self.tops.iter().filter(move |top| top.class == class)
+    }
+
+    fn normal(&self) -> impl Iterator<Item = &Top> {
+        self.of_class(AllocationClass::Normal)
+    }
+
+    /// The class that a block goes to if there is room (`spa_preferred_class`).
+    fn preferred_class(&self, contents: Contents, bytes: u64) -> AllocationClass {
+        let is_small = contents == Contents::Data && bytes <= self.special_small_bytes;
+        if self.vdevs_in(AllocationClass::Special) == 0
+            || !(contents == Contents::Metadata || is_small)
+        {
+            return AllocationClass::Normal;
+        }
+        AllocationClass::Special
+    }
+
+    /// Whether the special class has room for data beside what is kept for metadata, as of the last transaction group.
+    fn has_special_room_for_data(&self) -> bool {
+        let special = || self.of_class(AllocationClass::Special);
+        let bytes: u64 = special().map(Top::bytes).sum();
+        let allocated: u64 = special().map(|top| top.allocated).sum();
+        allocated < bytes * (100 - METADATA_RESERVE_PERCENT) / 100
+    }
+
+    /// Allocates a block where its contents belong, or where there is room (`zio_dva_allocate`): in the special class,
+    /// then in the normal one, then in pieces. Returns its copies, and whether these are the header of a block in
+    /// pieces.
+    pub(crate) fn place(
+        &mut self,
+        contents: Contents,
+        bytes: u64,
+        copies: usize,
+    ) -> Result<(Copies, bool), NoRoom> {
+        if self.preferred_class(contents, bytes) == AllocationClass::Special {
+            let may = contents == Contents::Metadata || self.has_special_room_for_data();
+            let special = AllocationClass::Special;
+            match may.then(|| self.allocate_in(special, bytes, copies)) {
+                Some(Ok(placed)) => return Ok((placed, false)),
+                _ => self.spilled.add(contents),
+            }
+        }
+        match self.allocate(bytes, copies) {
+            Ok(placed) => Ok((placed, false)),
+            Err(_) => self.allocate_in_pieces(bytes, copies).map(|placed| (placed, true)),
+        }
+    }
+
+    /// Allocates a block of the intent log on a log vdev (`zio_alloc_zil`); `None` if there is none with room.
+    pub(crate) fn allocate_log(&mut self, bytes: u64) -> Option<Dva> {
+        let class = AllocationClass::Log;
+        let placed = *self.allocate_in(class, bytes, 1).ok()?.first()?;
+        // Each goes to the next vdev (`METASLAB_ZIL`).
+        self.classes[class as usize].end_turn_of(placed.vdev.into());
+        Some(placed)
     }
 
     /// The transaction group that is syncing, or would be next.
@@ -216,10 +331,19 @@ impl Pool {
     /// # Panics
     /// If a block has more than three copies, or none.
     pub fn allocate(&mut self, bytes: u64, copies: usize) -> Result<Copies, NoRoom> {
+        self.allocate_in(AllocationClass::Normal, bytes, copies)
+    }
+
+    fn allocate_in(
+        &mut self,
+        class: AllocationClass,
+        bytes: u64,
+        copies: usize,
+    ) -> Result<Copies, NoRoom> {
         assert!((1..=MOST_COPIES).contains(&copies));
         let mut placed = Copies::NONE;
         for _ in 0..copies {
-            match self.allocate_copy(bytes, &placed) {
+            match self.allocate_copy(class, bytes, &placed) {
                 Some(dva) => placed.push(dva),
                 None => {
                     placed.iter().for_each(|dva| self.free(*dva));
@@ -307,30 +431,40 @@ impl Pool {
         pieces.into_iter().flatten().for_each(|piece| self.free(piece.dva));
     }
 
-    fn allocate_copy(&mut self, bytes: u64, others: &[Dva]) -> Option<Dva> {
-        let next = |of: usize| (of + 1) % self.tops.len();
-        let first = others.last().map_or(self.rotor, |dva| next(dva.vdev.into()));
+    fn allocate_copy(&mut self, class: AllocationClass, bytes: u64, others: &[Dva]) -> Option<Dva> {
+        let groups = &self.classes[class as usize];
+        let count = groups.vdevs().len();
+        let first = groups.first_for(others.last().map(|dva| dva.vdev.into()));
         for try_hard in [false, true] {
             // What is larger than the least block is rather divided than searched for at length.
-            let least = 1 << self.tops[first].vdev.ashift;
+            let least = 1 << self.tops[0].vdev.ashift;
             if try_hard && bytes > least {
                 break;
             }
-            for turn in 0..self.tops.len() {
-                let at = (first + turn) % self.tops.len();
-                let placed = self.allocate_on(at, bytes, others, try_hard);
+            for turn in 0..count {
+                let at = (first + turn) % count;
+                let placed = self.allocate_on(class, at, bytes, others, try_hard);
                 if placed.is_some() {
                     return placed;
                 }
-                self.rotor = (at + 1) % self.tops.len();
-                self.turn = 0;
+                self.classes[class as usize].end_turn_at(at);
             }
         }
         None
     }
 
-    fn allocate_on(&mut self, at: usize, bytes: u64, others: &[Dva], hard: bool) -> Option<Dva> {
-        let (groups, first_pass) = (self.tops.len() as i64, self.first_pass);
+    /// Allocates on the vdev at a place of its class.
+    fn allocate_on(
+        &mut self,
+        class: AllocationClass,
+        place: usize,
+        bytes: u64,
+        others: &[Dva],
+        hard: bool,
+    ) -> Option<Dva> {
+        let groups = &mut self.classes[class as usize];
+        let at = groups.vdevs()[place];
+        let first_pass = self.first_pass;
         let top = &mut self.tops[at];
         let (ashift, shift) = (top.vdev.ashift, top.size.shift);
         let (mut here, mut count) = ([0; MOST_COPIES], 0);
@@ -343,18 +477,15 @@ impl Pool {
         let PlaceInGroup { metaslab, sector } =
             top.group.allocate(sectors, &here[..count], first_pass, hard)?;
         // A vdev that is emptier than the others, for its size, has a longer turn.
-        if self.turn == 0 {
-            let free_in_all: i64 = self.tops.iter().map(Top::free).sum();
+        if groups.turn() == 0 {
+            let vdevs = groups.vdevs();
+            let free_in_all: i64 = vdevs.iter().map(|vdev| self.tops[*vdev].free()).sum();
             let top = &mut self.tops[at];
-            let ratio = top.free() * groups * 100 / (free_in_all + 1);
+            let ratio = top.free() * vdevs.len() as i64 * 100 / (free_in_all + 1);
             top.bias = (ratio - 100) * top.aliquot() / 100;
         }
-        self.turn += allocated_bytes;
         let top = &self.tops[at];
-        if self.turn as i64 >= top.aliquot() + top.bias {
-            self.rotor = (at + 1) % self.tops.len();
-            self.turn = 0;
-        }
+        groups.take(place, allocated_bytes, top.aliquot() + top.bias);
         let offset = (u64::from(metaslab) << shift) + (u64::from(sector) << ashift);
         Some(Dva { vdev: at as u16, offset, allocated_bytes })
     }
@@ -363,6 +494,11 @@ impl Pool {
     #[must_use]
     pub fn sector_bytes(&self) -> u64 {
         1 << self.tops[0].vdev.ashift
+    }
+
+    /// The most bytes that a block of `bytes` takes on a vdev of the normal class, parity included.
+    pub(crate) fn most_allocated_bytes(&self, bytes: u64) -> u64 {
+        self.normal().map(|top| top.vdev.allocated_bytes(bytes)).max().unwrap_or(bytes)
     }
 
     /// Bytes that a block of `bytes` takes on a vdev, parity included.
@@ -397,35 +533,41 @@ impl Pool {
         self.txg += 1;
     }
 
-    /// Bytes that may be allocated now, parity included: freed blocks may be later.
+    /// Bytes of the normal class that may be allocated now, parity included: freed blocks may be later.
     #[must_use]
     pub fn allocatable(&self) -> u64 {
-        self.tops.iter().map(|top| top.group.allocatable() << top.vdev.ashift).sum()
+        self.normal().map(|top| top.group.allocatable() << top.vdev.ashift).sum()
     }
 
-    /// Bytes that are freed and not to be allocated yet, parity included.
+    /// Bytes of the normal class that are freed and not to be allocated yet, parity included.
     #[must_use]
     pub fn deferred(&self) -> u64 {
-        self.tops.iter().map(|top| top.group.deferred() << top.vdev.ashift).sum()
+        self.normal().map(|top| top.group.deferred() << top.vdev.ashift).sum()
     }
 
-    /// Bytes of the vdevs, parity included.
+    /// Bytes of the vdevs of the normal class, parity included.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.tops.iter().map(Top::bytes).sum()
+        self.normal().map(Top::bytes).sum()
     }
 
-    /// Bytes in use, parity included, as of the last sync pass.
+    /// Bytes of the normal class in use, parity included, as of the last sync pass.
     #[must_use]
     pub fn allocated(&self) -> u64 {
-        (0..self.tops.len()).map(|vdev| self.allocated_on(vdev)).sum()
+        self.normal().map(Top::in_use).sum()
     }
 
-    /// FRAG, as `zpool list` prints it.
+    /// FRAG, as `zpool list` prints it: that of the normal class (`metaslab_class_fragmentation`).
     #[must_use]
     pub fn fragmentation(&self) -> u64 {
         let weighted = |top: &Top| top.group.fragmentation(self.version) * top.bytes();
-        self.tops.iter().map(weighted).sum::<u64>() / self.bytes()
+        self.normal().map(weighted).sum::<u64>() / self.bytes()
+    }
+
+    /// Bytes of a vdev that blocks may have, parity included.
+    #[must_use]
+    pub fn bytes_of(&self, vdev: usize) -> u64 {
+        self.tops[vdev].bytes()
     }
 
     /// Free segments of a metaslab, counted over all vdevs.
@@ -442,13 +584,13 @@ impl Pool {
 
     /// Bytes of the metaslab that a vdev, which begins with it, has for the intent log; `None` if it has none.
     pub(crate) fn log_metaslab_bytes(&self, vdev: usize) -> Option<u64> {
-        let top = &self.tops[vdev];
+        let top = self.tops.get(vdev)?;
         top.log_metaslab.map(|_| 1 << top.size.shift)
     }
 
-    /// Tells the bytes of each free segment that may be allocated.
+    /// Tells the bytes of each free segment of the normal class that may be allocated.
     pub fn for_each_free_segment(&self, mut tell: impl FnMut(u64)) {
-        for top in &self.tops {
+        for top in self.normal() {
             for metaslab in top.group.metaslabs() {
                 let segments = metaslab.free().segments();
                 segments.for_each(|(start, end)| tell(u64::from(end - start) << top.vdev.ashift));
@@ -498,8 +640,7 @@ impl Pool {
     /// Bytes of a vdev that are in use, or freed and not to be allocated yet.
     #[must_use]
     pub fn allocated_on(&self, vdev: usize) -> u64 {
-        let top = &self.tops[vdev];
-        top.group.allocated() << top.vdev.ashift
+        self.tops[vdev].in_use()
     }
 
     /// The bytes in use in each metaslab of a vdev, and its FRAG.

@@ -85,6 +85,11 @@ impl PoolObjects {
         }
     }
 
+    /// The pool gets so many metaslabs more.
+    pub(crate) fn add_metaslabs(&mut self, metaslabs: usize) {
+        self.space_maps.resize(self.space_maps.len() + metaslabs, Object::NONE);
+    }
+
     /// The place and bytes of each copy of a block that is written.
     pub fn written(&self) -> impl Iterator<Item = (Block, u32)> + '_ {
         let objects = self.fixed.iter().chain(&self.space_maps);

@@ -2,6 +2,7 @@
 
 use strewn_base::state::SavedValue;
 
+use crate::allocation_class::Contents;
 use crate::block::{Block, BlockWrite, Stage};
 use crate::order::AllocationOrder;
 use crate::pool::{NoRoom, Pool};
@@ -265,9 +266,17 @@ impl Volume {
             let birth = std::mem::replace(&mut self.births[*number as usize], pool.txg() as u32);
             let snapshots = &mut self.snapshots;
             let copies = std::slice::from_mut(block);
-            Block::replace_all(copies, pool, bytes, Stage::Data, writes, |pool, old| {
-                snapshots.kill(pool, old, (bytes, true), birth);
-            })?;
+            Block::replace_all(
+                Contents::Data,
+                copies,
+                pool,
+                bytes,
+                Stage::Data,
+                writes,
+                |pool, old| {
+                    snapshots.kill(pool, old, (bytes, true), birth);
+                },
+            )?;
             self.levels_dirty[0].push(*number / POINTERS);
         }
         for level in 1..=self.indirect.len() {
@@ -280,9 +289,17 @@ impl Volume {
                 let old = u64::from(std::mem::replace(&mut block.bytes, bytes as u32));
                 let birth = std::mem::replace(&mut block.birth, pool.txg() as u32);
                 let (copies, snapshots) = (&mut block.copies, &mut self.snapshots);
-                Block::replace_all(copies, pool, bytes, Stage::Data, writes, |pool, gone| {
-                    snapshots.kill(pool, gone, (old, false), birth);
-                })?;
+                Block::replace_all(
+                    Contents::Metadata,
+                    copies,
+                    pool,
+                    bytes,
+                    Stage::Data,
+                    writes,
+                    |pool, gone| {
+                        snapshots.kill(pool, gone, (old, false), birth);
+                    },
+                )?;
                 if let Some(above) = self.levels_dirty.get_mut(level) {
                     above.push(*number / POINTERS);
                 }
@@ -294,6 +311,7 @@ impl Volume {
         let snapshots = &mut self.snapshots;
         for copies in &mut self.description {
             Block::replace_all(
+                Contents::Metadata,
                 copies,
                 pool,
                 DESCRIPTION_BYTES,

@@ -135,6 +135,73 @@ fn draid_takes_eight_data_drives_or_what_there_is_and_says_what_small_blocks_cos
     assert_eq!(warnings, Vec::<String>::new());
 }
 
+/// A pool of mirrors with a further table.
+fn with_further(lines: &str) -> String {
+    pool(&format!("redundancy = \"mirror\"\ndrives = 2\nvdevs = 4\n{lines}"))
+}
+
+#[test]
+fn further_vdevs_have_their_spindles_behind_the_first() {
+    let text = with_further(
+        "special_small_blocks = \"8 KiB\"\n[[array.zfs.vdev]]\nclass = \"special\"\ndrives = 3\n\
+         right_sized = \"20 GiB\"\n[[array.zfs.vdev]]\nclass = \"log\"\nredundancy = \"none\"\ndrives = 1\n\
+         [[array.zfs.vdev]]\nredundancy = \"raid-z1\"\ndrives = 3\nvdevs = 2\nat = \"4 min\"",
+    );
+    let scenario = Scenario::parse(&text, NAME).unwrap();
+    let layout = &scenario.arrays[0].layout;
+    assert_eq!(layout.spindles(), 18);
+    let firsts: Vec<u16> = layout.groups().iter().map(|group| group.first_spindle).collect();
+    assert_eq!(firsts, [0, 2, 4, 6, 8, 11, 12, 15]);
+    assert_eq!(layout.groups_added_ns(), [240_000_000_000; 2]);
+    assert_eq!(Scenario::parse(&scenario.to_toml().unwrap(), NAME).unwrap(), scenario);
+}
+
+#[test]
+fn further_vdevs_that_cannot_be_are_refused_with_a_remedy() {
+    let special = "[[array.zfs.vdev]]\nclass = \"special\"\n";
+    let log = "[[array.zfs.vdev]]\nclass = \"log\"\n";
+    let refused = [
+        (format!("{special}redundancy = \"none\"\ndrives = 1"), "mismatched replication level"),
+        (format!("{log}redundancy = \"raid-z1\"\ndrives = 3"), "unsupported 'log' device"),
+        (format!("{special}redundancy = \"raid-z1\"\ndrives = 3"), "unsupported 'special' device"),
+        (format!("{special}drives = 2\nat = \"1 min\""), "are there from the start"),
+        (format!("{log}drives = 2\nat = \"1 min\""), "are there from the start"),
+        (format!("{special}drives = 2\nright_sized = \"4 TiB\""), "more than the whole drive"),
+        (format!("{special}drives = 2\nright_sized = \"16 MiB\""), "too small for metaslabs"),
+        (format!("{special}drives = 5"), "5 drives are not a mirror"),
+        (format!("special_small_blocks = \"12 KiB\"\n{special}drives = 2"), "no power of two"),
+        ("special_small_blocks = \"8 KiB\"".to_owned(), "there is no special vdev"),
+        ("[[array.zfs.vdev]]\ndrives = 2\nvdevs = 1000".to_owned(), "2008 drives in all"),
+        ("[[array.zfs.vdev]]\ndrives = 2\nat = \"10 min\"".to_owned(), "the run ends at"),
+        ("[[array.zfs.vdev]]\ndrives = 2\nat = \"0 s\"".to_owned(), "the run has not begun"),
+        (
+            "[[array.zfs.vdev]]\ndrives = 2\nat = \"1 min\"\n[[array.zfs.vdev]]\ndrives = 2".to_owned(),
+            "list vdevs in the order",
+        ),
+        (
+            "[[array.zfs.vdev]]\ndrives = 2\nat = \"2 min\"\n[[array.failure]]\nspindle = 8\nat = \"1 min\""
+                .to_owned(),
+            "its vdev is added at 2 min",
+        ),
+    ];
+    for (lines, expected) in refused {
+        let error = error_of(&with_further(&lines));
+        let said = |one: &str| one.contains(expected);
+        let found = error.problems().iter().find(|one| said(&one.to_string()) || said(one.help()));
+        let problem = found.unwrap_or_else(|| panic!("{lines}: {error}"));
+        assert!(!problem.help().is_empty(), "{lines}");
+    }
+}
+
+#[test]
+fn it_is_said_if_all_data_goes_to_special_vdevs() {
+    let further = "[[array.zfs.vdev]]\nclass = \"special\"\ndrives = 2\nright_sized = \"256 MiB\"";
+    let text = with_further(&format!("special_small_blocks = \"16 KiB\"\n{further}"));
+    let warnings = Scenario::parse(&text, NAME).unwrap().warnings();
+    assert!(warnings.iter().any(|one| one.contains("all go to the special vdevs")), "{warnings:?}");
+    assert!(warnings.iter().any(|one| one.contains("have no room for up to")), "{warnings:?}");
+}
+
 proptest! {
     /// Whatever is given, a pool is read or refused.
     #[test]

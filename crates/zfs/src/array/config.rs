@@ -3,6 +3,7 @@
 use strewn_array::ProcessorCosts;
 
 use super::volume_scan::VolumeScanConfig;
+use crate::allocation_class::AllocationClass;
 use crate::fragmentation::Version;
 use crate::vdev::Vdev;
 
@@ -13,6 +14,14 @@ pub struct ZfsConfig {
     pub version: Version,
     /// Top-level vdevs. Spindles are numbered in their order.
     pub vdevs: Vec<Vdev>,
+    /// The class of each vdev; those behind the last that is given are normal. The first is always normal. An array
+    /// with any of them measures each vdev by itself ([`strewn_array::Growable::groups`]).
+    pub classes: Vec<AllocationClass>,
+    /// The last so many vdevs, of the normal class, are added during the run
+    /// ([`strewn_array::Growable::add_group`]).
+    pub late_vdevs: usize,
+    /// Data blocks of at most so many bytes on disk go to the special class (`special_small_blocks`); 0 for none.
+    pub special_small_bytes: u64,
     /// The volumes, one for each LUN.
     pub volumes: Vec<VolumeConfig>,
     /// Memory for the ARC, in bytes.
@@ -42,6 +51,13 @@ pub struct ZfsConfig {
     pub seed: u64,
     /// What work costs the processor.
     pub processor: ProcessorCosts,
+}
+
+impl ZfsConfig {
+    /// The class of a vdev.
+    pub(super) fn class_of(&self, vdev: usize) -> AllocationClass {
+        self.classes.get(vdev).copied().unwrap_or_default()
+    }
 }
 
 /// Time of a thread for each block of a transaction group. A pool has one thread of each kind here, as OpenZFS has in

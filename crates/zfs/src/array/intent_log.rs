@@ -1,9 +1,10 @@
 //! The intent log: writes that must survive a loss of power before they are answered.
 //!
 //! `zil.c` of OpenZFS: `zil_commit`, `zil_lwb_write_issue`, `zio_alloc_zil`. Records are copied into log blocks. While
-//! one is being written, those that come collect for the next. Log blocks have a metaslab of each vdev for themselves,
-//! if it has more than 64; otherwise they lie among the data and are freed with the transaction group, which fragments
-//! a pool.
+//! one is being written, those that come collect for the next. Log blocks go to log vdevs in turn. Without one, or if
+//! they are full, they have a metaslab of each vdev for themselves, if it has more than 64; otherwise they lie among
+//! the data. On log vdevs and among the data, they are freed with the transaction group; this fragments a pool without
+//! a log vdev.
 
 use strewn_array::OperationId;
 use strewn_base::state::SavedValue;
@@ -42,8 +43,8 @@ pub struct IntentLog {
     /// The vdev of the next log block, and where in its log metaslab it goes.
     next_vdev: usize,
     cursors: Vec<u64>,
-    /// Log blocks among the data, of the open transaction group.
-    among_data: Vec<Dva>,
+    /// Log blocks on log vdevs or among the data, of the open transaction group.
+    allocated: Vec<Dva>,
     /// Operations that found no room for a log block: those that the transaction group being written will have made
     /// durable, and those of the open one.
     stalled: [Vec<OperationId>; 2],
@@ -58,7 +59,7 @@ impl IntentLog {
             next_key: FIRST_KEY,
             next_vdev: 0,
             cursors: vec![0; vdevs],
-            among_data: Vec::new(),
+            allocated: Vec::new(),
             stalled: [Vec::new(), Vec::new()],
         }
     }
@@ -100,11 +101,22 @@ impl IntentLog {
     }
 
     fn place(&mut self, pool: &mut Pool, bytes: u64) -> Option<(u16, u64)> {
-        let vdev = self.next_vdev;
-        self.next_vdev = (vdev + 1) % self.cursors.len();
-        let Some(log_bytes) = pool.log_metaslab_bytes(vdev) else {
+        if let Some(dva) = pool.allocate_log(bytes) {
+            self.allocated.push(dva);
+            return Some((dva.vdev, dva.offset));
+        }
+        let mut embedded = None;
+        for _ in 0..self.cursors.len() {
+            let vdev = self.next_vdev;
+            self.next_vdev = (vdev + 1) % self.cursors.len();
+            embedded = pool.log_metaslab_bytes(vdev).map(|log_bytes| (vdev, log_bytes));
+            if embedded.is_some() {
+                break;
+            }
+        }
+        let Some((vdev, log_bytes)) = embedded else {
             let dva = *pool.allocate(bytes, 1).ok()?.first()?;
-            self.among_data.push(dva);
+            self.allocated.push(dva);
             return Some((dva.vdev, dva.offset));
         };
         // What is overwritten is long in a transaction group.
@@ -126,7 +138,7 @@ impl IntentLog {
 
     /// A transaction group is written that makes log blocks useless.
     pub fn free(&mut self, pool: &mut Pool) {
-        self.among_data.drain(..).for_each(|dva| pool.free(dva));
+        self.allocated.drain(..).for_each(|dva| pool.free(dva));
         let [syncing, open] = &mut self.stalled;
         assert!(syncing.is_empty(), "they are answered when theirs is synced");
         std::mem::swap(syncing, open);

@@ -6,6 +6,7 @@ use strewn_base::BLOCK_BYTES;
 use strewn_raid::SpindleIndex;
 
 use super::ZfsArray;
+use crate::allocation_class::AllocationClass;
 use crate::vdev::LABEL_START_BYTES;
 
 impl ZfsArray {
@@ -102,12 +103,19 @@ impl ZfsArray {
         if !is_gone && spindles.len() < 2 {
             return None;
         }
+        // Each block is written in the final place of its transaction group too: a lost log vdev loses nothing.
+        let class = self.config.class_of(vdev);
+        if class == AllocationClass::Log {
+            return None;
+        }
+        // Without metadata no block is found.
+        let loses_all = class == AllocationClass::Special && is_gone;
         let (mut stripes, mut stripes_in_all, mut lun_bytes) = (0, 0, 0);
         for (volume, config) in self.space.volumes.iter().zip(&self.config.volumes) {
             for block in volume.blocks().iter().filter(|block| !block.is_hole()) {
                 stripes_in_all += 1;
                 let mut parts = self.space.parts(*block, config.stored_bytes);
-                if parts.any(|(place, bytes)| self.drives.is_lost(place, bytes)) {
+                if loses_all || parts.any(|(place, bytes)| self.drives.is_lost(place, bytes)) {
                     stripes += 1;
                     lun_bytes += u64::from(config.block_bytes);
                 }

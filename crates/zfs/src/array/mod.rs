@@ -3,6 +3,7 @@
 mod config;
 mod dirty;
 mod drives;
+mod growth;
 mod host;
 mod intent_log;
 mod measures;
@@ -15,14 +16,14 @@ mod transactions;
 mod volume_scan;
 
 use strewn_array::{
-    Acknowledge, Array, Counters, DataLost, Direction, Driver, Durable, FailedSpindle, Growable,
+    Acknowledge, Array, Counters, DataLost, Direction, Driver, Durable, FailedSpindle,
     HostOperation, LayoutMeasures, LunId, ProcessorCosts, ScanProgress, SpindleCommand, Tag,
 };
 use strewn_raid::SpindleIndex;
 
 use crate::arc::{Arc, ArcOptions, Block, Intent, Kind};
 use crate::order::AllocationOrder;
-use crate::pool::{NoRoom, Pool, PoolOptions};
+use crate::pool::{NoRoom, Pool};
 use crate::pool_objects::PoolObjects;
 use crate::volume::{Volume, VolumeShape};
 
@@ -113,9 +114,9 @@ impl ZfsArray {
     /// If the volumes do not fit into the pool.
     pub fn new(config: ZfsConfig) -> Result<Self, NoRoom> {
         let shapes: Vec<VolumeShape> = config.volumes.iter().map(VolumeConfig::shape).collect();
-        let pool = Pool::new(&config.vdevs, PoolOptions { version: config.version });
+        let pool = growth::pool_at_start(&config);
         let metaslabs = pool.metaslabs_in_use().map(|(_, all)| all).sum();
-        let slots = config.throttle_slots.map(|slots| slots * config.vdevs.len() as u32);
+        let slots = growth::slots(&config, &pool);
         let mut space = Space {
             pool,
             volumes: shapes.iter().map(|shape| Volume::new(*shape)).collect(),
@@ -279,6 +280,7 @@ impl Array<()> for ZfsArray {
             rebuilt: 0.0,
         });
         self.drives.fail(now_ns, spindle.0);
+        self.note_log_loss(spindle);
         if let Some(lost) = self.data_lost(now_ns, spindle) {
             return Err(lost);
         }
@@ -323,5 +325,4 @@ impl Array<()> for ZfsArray {
     }
 }
 
-impl Growable<()> for ZfsArray {}
 impl Durable<()> for ZfsArray {}

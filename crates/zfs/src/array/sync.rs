@@ -6,6 +6,7 @@ use strewn_array::{Acknowledge, Driver, ProcessorWork, Work};
 
 use super::transactions::Syncing;
 use super::{BlockKey, Space, VolumeConfig, ZfsArray, ZfsConfig};
+use crate::allocation_class::AllocationClass;
 use crate::block::{BlockWrite, Stage};
 use crate::pool::NoRoom;
 use crate::volume::{METADATA_COPIES, Volume, VolumeShape};
@@ -124,7 +125,7 @@ impl Space {
     /// What a block takes if only single sectors are free.
     pub(super) fn in_pieces(&self, bytes: u64) -> u64 {
         let sector = self.pool.sector_bytes();
-        bytes.div_ceil(sector) * self.pool.allocated_bytes(0, sector)
+        bytes.div_ceil(sector) * self.pool.most_allocated_bytes(sector)
     }
 
     /// Whether what a pool keeps free is free, and there is room for transaction groups.
@@ -155,7 +156,9 @@ impl ZfsArray {
         if self.is_sync_due(now_ns) {
             self.begin_sync(now_ns, driver);
         }
-        let vdevs = self.config.vdevs.len() as u32;
+        // Each class has slots of its own in a real pool; here they share them.
+        let log_vdevs = self.space.pool.vdevs_in(AllocationClass::Log);
+        let vdevs = (self.space.pool.vdevs() - log_vdevs) as u32;
         // Without a throttle all are queued at once.
         let most = self.config.throttle_slots.map_or(u32::MAX, |slots| slots * vdevs);
         while let Some(syncing) = &mut self.transactions.syncing
@@ -185,7 +188,9 @@ impl ZfsArray {
             } else {
                 syncing.stage = Stage::Uberblock;
                 syncing.under_way = 1;
-                let vdevs: Vec<u16> = (0..self.config.vdevs.len() as u16).collect();
+                let pool = &self.space.pool;
+                let mut vdevs: Vec<u16> = (0..pool.vdevs() as u16).collect();
+                vdevs.retain(|vdev| pool.class_of((*vdev).into()) != AllocationClass::Log);
                 // Not always the same: which comes first changes with the transaction group.
                 let first = self.space.pool.txg() as usize % vdevs.len();
                 let turned: Vec<u16> =

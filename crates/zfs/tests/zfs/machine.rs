@@ -32,6 +32,9 @@ pub fn raid_z2(volume_bytes: u64) -> ZfsConfig {
     ZfsConfig {
         version: Version::V2_3,
         vdevs: vec![Vdev { redundancy, ashift: 12, drive_bytes: 512 * MIB, scale_down: 1 }],
+        classes: Vec::new(),
+        late_vdevs: 0,
+        special_small_bytes: 0,
         volumes: vec![volume],
         arc_bytes: 1_024 * MIB,
         dirty_limit_bytes: 1_024 * MIB,

@@ -6,6 +6,7 @@ mod aged;
 mod allocator;
 mod array;
 mod asize;
+mod classes;
 mod commands;
 mod draid;
 mod full;

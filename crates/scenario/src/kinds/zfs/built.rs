@@ -4,7 +4,7 @@ use strewn_alloc::MapPicture;
 use strewn_results::ArrayMap;
 use strewn_zfs::{PipelineCosts, VolumeConfig, ZfsArray, ZfsConfig};
 
-use super::{SyncWrites, Zfs};
+use super::{PlacedVdev, SyncWrites, Zfs};
 use crate::array::Array;
 use crate::build::{self, BuildError, Mapped};
 use crate::scenario::Scenario;
@@ -18,9 +18,18 @@ pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<Zfs
         block_bytes: zfs.block_bytes() as u32,
         stored_bytes: zfs.stored_bytes() as u32,
     });
+    let placed = zfs.placed_vdevs();
+    let vdev = |placed: &PlacedVdev| placed.vdev(zfs, drive_bytes, scenario.spindle_stretch);
+    let classes = match zfs.further_vdevs.is_empty() {
+        true => Vec::new(),
+        false => placed.iter().map(|vdev| vdev.class).collect(),
+    };
     let config = ZfsConfig {
         version: zfs.version,
-        vdevs: vec![zfs.vdev(drive_bytes, scenario.spindle_stretch); zfs.vdevs.into()],
+        vdevs: placed.iter().map(vdev).collect(),
+        classes,
+        late_vdevs: placed.iter().filter(|vdev| vdev.from_ns > 0).count(),
+        special_small_bytes: zfs.special_small_bytes,
         volumes: volumes.collect(),
         arc_bytes: zfs.arc_bytes,
         dirty_limit_bytes: zfs.dirty_limit_bytes,

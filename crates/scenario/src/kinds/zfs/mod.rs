@@ -1,6 +1,7 @@
 //! ZFS pools: top-level vdevs that blocks of volumes are spread over, and transaction groups.
 
 mod built;
+mod further_vdev;
 mod room;
 mod scaling;
 mod scan;
@@ -10,7 +11,9 @@ use std::any::Any;
 
 use strewn_results::{CapacityRule, LayoutKind, ParityGroup};
 use strewn_sim::Simulated;
-use strewn_zfs::{ResilverKind, ScanKind, Vdev, Version, VolumeScanConfig, ZfsArray};
+use strewn_zfs::{
+    AllocationClass, ResilverKind, ScanKind, Vdev, Version, VolumeScanConfig, ZfsArray,
+};
 
 use crate::array::Array;
 use crate::build::{Mapped, SetUpError};
@@ -26,6 +29,8 @@ use crate::snapshots::SnapshotSchedule;
 use crate::volume::Volume;
 pub use scan::VolumeScan;
 pub use shape::{Protection, VdevShape};
+
+pub use further_vdev::{FurtherVdev, PlacedVdev};
 
 /// A ZFS pool with a volume for each LUN.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -72,6 +77,11 @@ pub struct Zfs {
     pub rewrite: Option<VolumeScan>,
     /// What sends all volumes away.
     pub send: Option<VolumeScan>,
+    /// Data blocks of at most so many bytes go to special vdevs; 0 for none.
+    pub special_small_bytes: u64,
+    /// The other top-level vdevs, in the order in which the pool gets them. [`placed_vdevs`](Self::placed_vdevs) has
+    /// all.
+    pub further_vdevs: Vec<FurtherVdev>,
 }
 
 /// When a write is answered.
@@ -101,8 +111,11 @@ impl Words for ResilverKind {
 /// Most drives of a pool here.
 const MOST_DRIVES_IN_ALL: u32 = 1_024;
 
+/// Most tables of further vdevs; chosen.
+const MOST_FURTHER: usize = 16;
+
 impl Zfs {
-    /// A top-level vdev of it, of drives with so many bytes after they are scaled down.
+    /// One of the first top-level vdevs, of drives with so many bytes after they are scaled down.
     #[must_use]
     pub fn vdev(&self, drive_bytes: u64, scale_down: u32) -> Vdev {
         self.shape.vdev(self.ashift as u8, drive_bytes, scale_down)
@@ -143,7 +156,12 @@ impl Table for Zfs {
         );
         self.shape.fields(f);
         f.value(
-            spindles("vdevs", "Top-level vdevs, all alike.").chosen("1").page(5, "Vdevs"),
+            spindles(
+                "vdevs",
+                "The first top-level vdevs, all alike; [[array.zfs.vdev]] has others.",
+            )
+            .chosen("1")
+            .page(5, "Vdevs"),
             &mut self.vdevs,
         );
         f.value(
@@ -246,7 +264,7 @@ impl Table for Zfs {
             choice::<SyncWrites>(
                 "sync",
                 "When a write is answered: disabled, from memory, as asynchronous writes of a pool with sync=standard; or \
-                 always, when the intent log has it, on the drives of the pool. There is no log vdev.",
+                 always, when the intent log has it, on log vdevs if there are any, otherwise on the other drives.",
             )
             .chosen("\"disabled\"")
             .page(8, "Synchronous writes"),
@@ -301,6 +319,35 @@ impl Table for Zfs {
             ),
             &mut self.send,
         );
+        f.value(
+            size(
+                "special_small_blocks",
+                "Data blocks of at most this size after compression go to special vdevs, as long as these are less \
+                 than 75 % full; 0 B for none. A power of two. For volumes this is so from OpenZFS 2.4 on; before, \
+                 only blocks of files went there.",
+            )
+            .chosen("\"0 B\""),
+            &mut self.special_small_bytes,
+        );
+        let redundancy = self.shape.redundancy;
+        f.tables_like(
+            table(
+                "vdev",
+                "Top-level vdevs besides the first: of another size or redundancy, for metadata or the intent log, \
+                 or added during the run. In the order in which the pool gets them.",
+            )
+            .each("Further top-level vdevs, all alike.")
+            .at_most_tables(MOST_FURTHER)
+            .owner("vdev table {n} of {}"),
+            &mut self.further_vdevs,
+            &|| FurtherVdev {
+                class: AllocationClass::Normal,
+                shape: VdevShape { redundancy, ..VdevShape::default() },
+                vdevs: 1,
+                right_sized_bytes: None,
+                at_ns: None,
+            },
+        );
     }
 
     fn check(&self, s: &Section<'_>, _: &Around) {
@@ -331,6 +378,31 @@ impl Table for Zfs {
                 "without its block a range does not tell data from parity: leave the key out"
                     .to_owned(),
             );
+        }
+        let small = self.special_small_bytes;
+        if s.is_right("special_small_blocks") && small > 0 && !small.is_power_of_two() {
+            s.problem(
+                "special_small_blocks",
+                format!("{} is no power of two", Bytes(small)),
+                format!(
+                    "`zfs set` takes powers of two from 512 B to 1 MiB: give {}",
+                    Bytes(small.next_power_of_two())
+                ),
+            );
+        }
+        let has_special =
+            self.further_vdevs.iter().any(|vdevs| vdevs.class == AllocationClass::Special);
+        if s.are_right(&["special_small_blocks", "vdev"]) && small > 0 && !has_special {
+            s.problem(
+                "special_small_blocks",
+                "there is no special vdev".to_owned(),
+                "the real system ignores it then: give an [[array.zfs.vdev]] with class = \"special\", or leave the \
+                 key out"
+                    .to_owned(),
+            );
+        }
+        if s.are_right(&["drives", "vdevs", "vdev"]) {
+            self.check_further(s);
         }
         if s.are_right(&["arc", "dirty_limit"]) && self.arc_bytes < self.dirty_limit_bytes {
             s.problem(
@@ -419,13 +491,32 @@ impl Kind for Zfs {
     }
 
     fn spindle_words(&self) -> String {
-        format!(" in {} {}", self.vdevs, self.shape.words())
+        let what = self.shape.words();
+        let further: u32 = self.further_vdevs.iter().map(|vdevs| u32::from(vdevs.vdevs)).sum();
+        match further {
+            0 => format!(" in {} {what}", self.vdevs),
+            1 => format!(" in {} {what}, and a further vdev", self.vdevs),
+            several => format!(" in {} {what}, and {several} further vdevs", self.vdevs),
+        }
+    }
+
+    fn groups_added_ns(&self) -> Vec<u64> {
+        let late = self.placed_vdevs().into_iter().map(|vdev| vdev.from_ns);
+        late.filter(|from_ns| *from_ns > 0).collect()
+    }
+
+    fn check_presence(&self, section: &Section<'_>, spindle: u16, at_ns: u64) {
+        self.check_vdev_presence(section, spindle, at_ns);
     }
 
     fn spindles_by_purpose(&self) -> KindSpindles {
-        let (data, parity) = self.shape.data_and_parity();
-        let in_all = |of_vdev| u32::from(of_vdev) * u32::from(self.vdevs);
-        KindSpindles { data: in_all(data), parity: in_all(parity), spares: self.spares.into() }
+        let vdevs = self.placed_vdevs();
+        let (mut data, mut parity) = (0, 0);
+        for (of_data, of_parity) in vdevs.iter().map(PlacedVdev::data_and_parity) {
+            data += u32::from(of_data);
+            parity += u32::from(of_parity);
+        }
+        KindSpindles { data, parity, spares: self.spares.into() }
     }
 
     fn check_drive(&self, section: &Section<'_>, drive_bytes: u64) {
@@ -433,6 +524,7 @@ impl Kind for Zfs {
             && section.are_right(&["redundancy", "drives", "draid_data", "draid_spares", "ashift"])
         {
             self.check_metaslabs(section, drive_bytes);
+            self.check_further_drives(section, drive_bytes);
         }
     }
 
@@ -452,7 +544,8 @@ impl Kind for Zfs {
     }
 
     fn warnings(&self, array: &Array, _: &dyn Fn(&Lun) -> u64) -> Vec<String> {
-        self.padding_warning(array).into_iter().collect()
+        let special = self.special_warnings(array);
+        self.padding_warning(array).into_iter().chain(special).collect()
     }
 
     fn without_protection_level(&self) -> Option<String> {
@@ -496,14 +589,7 @@ impl Kind for Zfs {
     }
 
     fn groups(&self) -> Vec<ParityGroup> {
-        let (data, parity) = self.shape.data_and_parity();
-        let group = |vdev| ParityGroup {
-            first_spindle: vdev * self.shape.drives,
-            data,
-            parity,
-            added_at_seconds: 0.0,
-        };
-        (0..self.vdevs).map(group).collect()
+        self.placed_vdevs().iter().map(PlacedVdev::group).collect()
     }
 
     fn capacity(&self) -> CapacityRule {

@@ -2,9 +2,9 @@
 
 use strewn_results::CapacityRule;
 use strewn_results::words::fixed;
-use strewn_zfs::{POINTERS, Pool};
+use strewn_zfs::{AllocationClass, METADATA_RESERVE_PERCENT, POINTERS, Pool, Vdev};
 
-use super::Zfs;
+use super::{PlacedVdev, Zfs};
 use crate::array::Array;
 use crate::build;
 use crate::fields::Section;
@@ -19,6 +19,17 @@ const DEFERRED_TXGS: u64 = 3;
 /// A transaction group is written when so much of the dirty limit is, in percent.
 const TXG_PERCENT: u64 = 20;
 
+/// Bytes in metaslabs of a vdev.
+fn metaslab_bytes(vdev: &Vdev) -> u64 {
+    let size = vdev.metaslabs();
+    let sectors: u64 = match vdev.draid() {
+        // Whole stripes of each.
+        Some(_) => (0..size.count).map(|of| u64::from(vdev.metaslab_sectors(of).1)).sum(),
+        None => u64::from(size.count) << (size.shift - vdev.ashift),
+    };
+    sectors << vdev.ashift
+}
+
 impl Zfs {
     /// Bytes of the pool that a block of a volume takes, with its share of the indirect blocks.
     pub(super) fn bytes_for_a_block(&self) -> f64 {
@@ -30,13 +41,7 @@ impl Zfs {
     /// What volumes may have of a pool of drives of so many bytes, and how that figure comes about.
     pub(super) fn usable(&self, drive_bytes: u64) -> (u64, String) {
         let vdev = self.vdev(drive_bytes, 1);
-        let size = vdev.metaslabs();
-        let sectors: u64 = match vdev.draid() {
-            // Whole stripes of each.
-            Some(_) => (0..size.count).map(|of| u64::from(vdev.metaslab_sectors(of).1)).sum(),
-            None => u64::from(size.count) << (size.shift - vdev.ashift),
-        };
-        let pool = (sectors << vdev.ashift) * u64::from(self.vdevs);
+        let pool = self.pool_bytes(drive_bytes, AllocationClass::Normal);
         let moving = DEFERRED_TXGS * self.dirty_limit_bytes * TXG_PERCENT / 100;
         let for_a_block = self.bytes_for_a_block();
         let of_moving = moving as f64 / self.block_bytes() as f64 * for_a_block;
@@ -53,9 +58,54 @@ impl Zfs {
 
     /// Blocks that snapshots may hold at most: all of the pool.
     pub(super) fn most_held(&self, array: &Array) -> u64 {
-        let size = self.vdev(build::capacity_bytes(array), 1).metaslabs();
-        let pool = (u64::from(size.count) << size.shift) * u64::from(self.vdevs);
+        let pool = self.pool_bytes(build::capacity_bytes(array), AllocationClass::Normal);
         (pool as f64 / self.bytes_for_a_block()) as u64
+    }
+
+    /// Bytes in metaslabs of the vdevs of a class that are there from the start. A vdev on which blocks take more than
+    /// on the first counts for as much less.
+    fn pool_bytes(&self, drive_bytes: u64, class: AllocationClass) -> u64 {
+        let (stored, first) = (self.stored_bytes(), self.vdev(drive_bytes, 1));
+        let bytes = |placed: PlacedVdev| {
+            let vdev = placed.vdev(self, drive_bytes, 1);
+            let bytes = metaslab_bytes(&vdev);
+            let (here, there) = (first.allocated_bytes(stored), vdev.allocated_bytes(stored));
+            if here == there { bytes } else { (bytes as f64 * here as f64 / there as f64) as u64 }
+        };
+        let vdevs = self.placed_vdevs().into_iter();
+        vdevs.filter(|vdev| vdev.class == class && vdev.from_ns == 0).map(bytes).sum()
+    }
+
+    /// What blocks find on special vdevs.
+    pub(super) fn special_warnings(&self, array: &Array) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let special = self.pool_bytes(build::capacity_bytes(array), AllocationClass::Special);
+        if special == 0 || !self.has_possible_vdevs() {
+            return warnings;
+        }
+        let name = &array.name;
+        let volumes: u64 = build::luns(array).iter().map(|lun| lun.bytes).sum();
+        let blocks = volumes.div_ceil(self.block_bytes());
+        let metadata = blocks.div_ceil(u64::from(POINTERS)) * 2 * INDIRECT_BYTES;
+        if metadata > special {
+            warnings.push(format!(
+                "array[{name}].zfs: special vdevs of {} have no room for up to {} of indirect blocks: the rest goes to \
+                 the normal vdevs",
+                Bytes(special).approximately(),
+                Bytes(metadata).approximately()
+            ));
+        }
+        if self.special_small_bytes >= self.stored_bytes() {
+            warnings.push(format!(
+                "array[{name}].zfs: all blocks of data are of {}, at most special_small_blocks: all go to the special \
+                 vdevs, of {}, until these are {} % full (volumes of OpenZFS 2.2 and 2.3 ignore the property; from 2.4 \
+                 on they heed it)",
+                Bytes(self.stored_bytes()),
+                Bytes(special).approximately(),
+                100 - METADATA_RESERVE_PERCENT
+            ));
+        }
+        warnings
     }
 
     pub(super) fn check_metaslabs(&self, section: &Section<'_>, drive_bytes: u64) {
@@ -109,5 +159,12 @@ pub(super) fn capacity(zfs: &Zfs) -> CapacityRule {
     let (of_stripe, with_data) = vdev.stripe_drives();
     let data = zfs.block_bytes() as f64 * of_stripe as f64 / with_data as f64;
     let share = data / zfs.bytes_for_a_block() * (1.0 - Pool::SLOP_SHARE);
+    // Of the data drives of all vdevs, those of normal ones that are there from the start.
+    let data = |vdevs: &mut dyn Iterator<Item = PlacedVdev>| -> u32 {
+        vdevs.map(|vdev| u32::from(vdev.data_and_parity().0)).sum()
+    };
+    let normal = data(&mut zfs.normal_at_start());
+    let all = data(&mut zfs.placed_vdevs().into_iter());
+    let share = if normal == all { share } else { share * f64::from(normal) / f64::from(all) };
     CapacityRule::Pool { usable_percent: 100.0 * share }
 }

@@ -138,6 +138,11 @@ impl VdevShape {
             .page(4, "Drives of a vdev"),
             &mut self.drives,
         );
+        self.draid_fields(f);
+    }
+
+    /// Those of dRAID alone.
+    pub(super) fn draid_fields(&mut self, f: &mut Fields<'_>) {
         f.value(
             spindles(
                 "draid_data",

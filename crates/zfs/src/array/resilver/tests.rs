@@ -101,6 +101,9 @@ fn config(redundancy: Redundancy, vdevs: usize, spares: u16) -> ZfsConfig {
     ZfsConfig {
         version: Version::default(),
         vdevs: vec![vdev; vdevs],
+        classes: Vec::new(),
+        late_vdevs: 0,
+        special_small_bytes: 0,
         volumes: vec![VolumeConfig {
             bytes: 32 << 20,
             filled_bytes: 32 << 20,
