@@ -42,8 +42,8 @@
 //!
 //! # Allocation classes
 //!
-//! A pool may have vdevs for metadata and for the intent log, and vdevs of other sizes. [`Pool::add`] is `zpool add`. What
-//! finds no room on special vdevs goes to normal ones, and is counted ([`ZfsArray::spilled`]):
+//! A pool may have vdevs for metadata and for the intent log, and vdevs of other sizes. [`Pool::add`] is `zpool add`.
+//! What finds no room on special vdevs goes to normal ones, and is counted ([`ZfsArray::spilled`]):
 //!
 //! ```
 //! use strewn_zfs::{AllocationClass, Pool, PoolOptions, Redundancy, Vdev};

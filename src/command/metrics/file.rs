@@ -27,7 +27,8 @@ fn page(files: &[FileRecord], at: SystemTime) -> String {
         at,
     );
     let labels = |file: &FileRecord| vec![("path", file.path.clone())];
-    let figures: [(&str, &str, fn(&FileRecord) -> f64); 4] = [
+    type Figure = fn(&FileRecord) -> f64;
+    let figures: [(&str, &str, Figure); 4] = [
         ("strewn_file_size_bytes", "Bytes up to the end of the file.", |file| file.bytes as f64),
         (
             "strewn_file_extents",
