@@ -317,7 +317,7 @@ mod tests {
             let stripes = layout.slice_rows() * 3 * draid.disks() / draid.group_width();
             let mut covered = std::collections::BTreeSet::new();
             for stripe in 0..stripes {
-                let offset = stripe * draid.group_width() << 12;
+                let offset = (stripe * draid.group_width()) << 12;
                 let bytes = u64::from(data) << 12;
                 let columns = layout.columns(offset, bytes).next().unwrap();
                 for number in 0..columns.count() {

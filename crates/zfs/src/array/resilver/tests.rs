@@ -338,7 +338,7 @@ fn a_distributed_spare_gets_each_column_of_the_failed_drive() {
             assert_eq!(counters.spindle_writes(), harness.drives.writes, "{case}");
         }
         // No new drive has come.
-        assert!(failed.iter().all(|drive| harness.drives.new.get(&u16::from(*drive)).is_none()));
+        assert!(failed.iter().all(|drive| !harness.drives.new.contains_key(&u16::from(*drive))));
     }
 }
 
