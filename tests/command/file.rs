@@ -68,7 +68,7 @@ fn commands_are_no_larger_than_asked_for() {
 fn what_cannot_be_asked_is_refused_with_what_to_do() {
     let folder = folder();
     folder.write("file", "text");
-    refused(&folder, &[], &["required arguments", "<PATH|--from <FILE>>"]);
+    refused(&folder, &[], &["required arguments", "<PATH|--from <FILE>|--pool-from <FILE>>"]);
     refused(&folder, &["file", "--sequential"], &["--sequential", "--read 1MiB --sequential"]);
     refused(&folder, &["file", "--read", "3"], &["'3'", "--read", "multiple of 512 bytes"]);
     refused(&folder, &["file", "--read", "1MB"], &["'1MB'", "4KiB or \"1 MiB\""]);

@@ -5,7 +5,7 @@ use std::fs;
 use crate::common::{Folder, contents};
 use strewn::results::Results;
 
-const FILES: [&str; 14] = [
+const FILES: [&str; 15] = [
     "commands.svg",
     "iops.svg",
     "loss.svg",
@@ -13,6 +13,7 @@ const FILES: [&str; 14] = [
     "map.svg",
     "per-spindle.svg",
     "percentiles.svg",
+    "provenance.json",
     "report.html",
     "response.svg",
     "results.json",

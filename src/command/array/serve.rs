@@ -37,7 +37,7 @@ pub(crate) struct ServeArguments {
     /// Start degraded, without missing spindles that parity can replace
     #[arg(long)]
     degraded: bool,
-    /// Also serve OpenMetrics text over HTTP on a new Unix socket, or on a loopback ADDRESS:PORT
+    /// Also serve OpenMetrics on a new Unix socket or a loopback address
     ///
     /// For Prometheus and the like: IOPS, bytes and response times by direction, log fill, layout and free-space
     /// scores, spindles and rebuilds, errors. Figures are those of the last second.
