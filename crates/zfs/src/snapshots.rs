@@ -185,7 +185,7 @@ impl Snapshots {
         id
     }
 
-    /// Deletes a snapshot. What only it held is freed by [`free_some`](Self::free_some). Returns whether there was one.
+    /// Deletes a snapshot. What only it held is freed over the next transaction groups. Returns whether there was one.
     pub fn delete(&mut self, id: u32) -> bool {
         let Some(at) = self.kept.iter().position(|snapshot| snapshot.id == id) else {
             return false;
