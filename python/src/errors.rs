@@ -79,7 +79,8 @@ fn of_scenario<'py>(
             ProblemKind::Syntax => "syntax",
             ProblemKind::UnknownKey => "unknown-key",
             ProblemKind::Missing => "missing",
-            ProblemKind::Value => "value",
+            // Kinds may be added; what a value may be is the widest of those that this package names.
+            _ => "value",
         };
         let help = in_python(at.help());
         problem.call1((at.field(), at.message(), help, at.line(), at.column(), kind))
