@@ -148,12 +148,6 @@ impl MetaslabGroup {
         metaslab.passivate(weight);
     }
 
-    /// Sectors of the metaslabs, without the one of another class.
-    pub fn sectors(&self) -> u64 {
-        let ids = (0..self.metaslabs.len() as u32).filter(|id| Some(*id) != self.excluded);
-        ids.map(|id| u64::from(self.metaslabs[id as usize].sectors().1)).sum()
-    }
-
     /// Sectors that may be allocated now.
     pub fn allocatable(&self) -> u64 {
         let metaslabs = (0u32..).zip(&self.metaslabs).filter(|(id, _)| Some(*id) != self.excluded);

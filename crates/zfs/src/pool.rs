@@ -17,11 +17,14 @@ pub const MOST_COPIES: usize = 3;
 /// What is allocated from one data drive of a vdev before the next vdev has its turn (`metaslab_aliquot` of 2.3).
 const ALIQUOT_BYTES: u64 = 1 << 20;
 
-/// A vdev with more metaslabs than this keeps one for the intent log (`zfs_embedded_slog_min_ms`).
-const LEAST_FOR_EMBEDDED_LOG: u32 = 64;
-
-/// The share of a pool that is kept free (`spa_slop_shift`): a 32nd, at least 128 MiB and at most 128 GiB.
+/// The share of a pool that is kept free (`spa_slop_shift`): a 32nd,
 const SLOP_SHIFT: u8 = 5;
+
+/// at least so much (`spa_min_slop`), but never more than half of the pool,
+const LEAST_SLOP_BYTES: u64 = 128 << 20;
+
+/// and at most so much (`spa_max_slop`).
+const MOST_SLOP_BYTES: u64 = 128 << 30;
 
 /// What is kept of the special class for metadata, in percent (`zfs_special_class_metadata_reserve_pct`).
 pub const METADATA_RESERVE_PERCENT: u64 = 25;
@@ -135,6 +138,7 @@ pub struct Pool {
     /// The vdevs of each class, and whose turn it is.
     classes: [ClassGroups; AllocationClass::COUNT],
     spilled: Spilled,
+    kept_free: u64,
     first_pass: bool,
     txg: u64,
     /// Blocks in pieces, by the place of each copy of their header. The first has the pieces.
@@ -160,21 +164,33 @@ impl Pool {
     /// The share of a pool that is kept free, unless it is very small or very large.
     pub const SLOP_SHARE: f64 = 1.0 / (1 << SLOP_SHIFT) as f64;
 
-    /// What is kept free of a pool of `bytes` (`spa_get_slop_space`), if it is scaled down by so much.
+    /// What is kept free of the vdevs of the normal class, parity included (`spa_get_slop_space`). What the intent log
+    /// has counts as kept free, up to half of it.
     #[must_use]
-    pub fn slop_bytes(bytes: u64, scale_down: u32) -> u64 {
-        let by = u64::from(scale_down);
-        (bytes >> SLOP_SHIFT).clamp((128 << 20) / by, (128 << 30) / by).min(bytes / 2)
+    pub fn kept_free(vdevs: &[Vdev]) -> u64 {
+        let (mut bytes, mut data, mut log) = (0, 0, 0);
+        for vdev in vdevs {
+            let logs = vdev.log_metaslabs();
+            let of_blocks = vdev.metaslab_bytes(logs..vdev.metaslabs().count);
+            bytes += of_blocks;
+            data += vdev.deflated_bytes(of_blocks);
+            log += vdev.deflated_bytes(vdev.metaslab_bytes(0..logs));
+        }
+        let by = vdevs.first().map_or(1, |vdev| u64::from(vdev.scale_down));
+        let kept = (data >> SLOP_SHIFT).min(MOST_SLOP_BYTES / by);
+        let kept = kept - log.min(kept / 2);
+        let kept = kept.max((LEAST_SLOP_BYTES / by).min(data / 2));
+        (u128::from(kept) * u128::from(bytes) / u128::from(data.max(1))) as u64
     }
 
     /// Whether more is free than is kept free.
     pub(crate) fn keeps_slop(&self) -> bool {
-        self.bytes() - self.allocated() > Self::slop_bytes(self.bytes(), self.scale_down())
+        self.bytes() - self.allocated() > self.kept_free
     }
 
-    /// By how much its vdevs are scaled down.
-    pub(crate) fn scale_down(&self) -> u32 {
-        self.tops[0].vdev.scale_down
+    /// Bytes that may be allocated beside what is kept free.
+    pub(crate) fn available(&self) -> u64 {
+        self.bytes().saturating_sub(self.kept_free + self.allocated())
     }
 
     /// Creates an empty pool.
@@ -189,6 +205,7 @@ impl Pool {
             special_small_bytes: options.special_small_bytes,
             classes: Default::default(),
             spilled: Spilled::default(),
+            kept_free: 0,
             first_pass: true,
             txg: 1,
             gangs: BTreeMap::new(),
@@ -206,10 +223,11 @@ impl Pool {
         let size = vdev.metaslabs();
         assert!(size.count >= 2, "a vdev has two metaslabs");
         // The emptiest of a new vdev, which is the first. Only those of the normal class have one.
-        let has_log = class == AllocationClass::Normal && size.count > LEAST_FOR_EMBEDDED_LOG;
+        let has_log = class == AllocationClass::Normal && vdev.log_metaslabs() > 0;
         let log_metaslab = has_log.then_some(0);
         let group = MetaslabGroup::new(&vdev, log_metaslab);
-        let bytes = group.sectors() << vdev.ashift;
+        let first = if has_log { vdev.log_metaslabs() } else { 0 };
+        let bytes = vdev.metaslab_bytes(first..size.count);
         self.tops.push(Top {
             vdev,
             class,
@@ -221,6 +239,8 @@ impl Pool {
             allocated: 0,
         });
         self.classes[class as usize].activate(self.tops.len() - 1);
+        let normal: Vec<Vdev> = self.normal().map(|top| top.vdev).collect();
+        self.kept_free = Self::kept_free(&normal);
     }
 
     /// Nothing more is allocated on a vdev, which is gone (`metaslab_group_passivate`).

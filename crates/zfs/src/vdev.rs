@@ -1,5 +1,8 @@
 //! Top-level vdevs: how large their allocatable space is, how it is divided into metaslabs, and what a block takes.
 
+use std::ops::Range;
+
+use strewn_base::SECTOR_BYTES;
 use strewn_base::state::SavedValue;
 
 use crate::draid::{Draid, DraidLayout};
@@ -17,6 +20,12 @@ const LABEL_BYTES: u64 = 256 << 10;
 
 /// The largest block, and so the least metaslab: 16 MiB.
 const LARGEST_BLOCK_SHIFT: u8 = 24;
+
+/// A vdev with more metaslabs than this keeps one for the intent log (`zfs_embedded_slog_min_ms`).
+const LEAST_FOR_EMBEDDED_LOG: u32 = 64;
+
+/// The block by which raw space is told as space for data (`SPA_OLD_MAXBLOCKSIZE`).
+const TYPICAL_BLOCK_BYTES: u64 = 128 << 10;
 
 /// A metaslab of a pool that is scaled down has at least so many sectors: 2^8.
 const LEAST_METASLAB_SECTORS_SHIFT: u8 = 8;
@@ -146,6 +155,31 @@ impl Vdev {
             shift = if bytes >> 34 > 1 << 17 { shift_for(1 << 17) } else { 34 };
         }
         MetaslabSize { count: (bytes >> shift) as u32, shift }
+    }
+
+    /// Metaslabs that it keeps for the intent log if it is of the normal class, from the first one on.
+    #[must_use]
+    pub fn log_metaslabs(&self) -> u32 {
+        (self.metaslabs().count > LEAST_FOR_EMBEDDED_LOG).into()
+    }
+
+    /// Bytes in some of its metaslabs, parity included.
+    #[must_use]
+    pub fn metaslab_bytes(&self, metaslabs: Range<u32>) -> u64 {
+        let sectors = match self.draid() {
+            // Whole stripes of each.
+            Some(_) => metaslabs.map(|of| u64::from(self.metaslab_sectors(of).1)).sum(),
+            None => (metaslabs.len() as u64) << (self.metaslabs().shift - self.ashift),
+        };
+        sectors << self.ashift
+    }
+
+    /// Bytes of data in blocks of 128 KiB that so many bytes have room for (`vdev_deflate_ratio`), which is what
+    /// `zfs list` calls space.
+    #[must_use]
+    pub fn deflated_bytes(&self, bytes: u64) -> u64 {
+        let sectors = self.allocated_bytes(TYPICAL_BLOCK_BYTES) / SECTOR_BYTES;
+        bytes / SECTOR_BYTES * (TYPICAL_BLOCK_BYTES / sectors)
     }
 
     /// Bytes of the vdev that a block of `bytes` on disk takes.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use strewn_scenario::Scenario;
 
-use crate::common::{NAME, error_of};
+use crate::common::{NAME, error_of, refusal};
 
 /// A pool with the lines of its table.
 fn pool(lines: &str) -> String {
@@ -87,6 +87,37 @@ fn what_no_pool_can_be_is_refused_with_a_remedy() {
         let problem = found.unwrap_or_else(|| panic!("{lines}: {error}"));
         assert!(!problem.help().is_empty(), "{lines}");
     }
+}
+
+/// Figures by an independent model of `spa_get_slop_space` and `zvol_volsize_to_reservation`, in GiB.
+#[test]
+fn volumes_get_what_zfs_would_let_them_reserve() {
+    let most = |lines: &str| {
+        let text = pool(lines)
+            .replace("seagate-cheetah-15k5-st3146855fc", "seagate-barracuda-es2-st3500320ns")
+            .replace("lun = \"100 GiB\"", "lun = \"900 TiB\"");
+        let error = refusal(&text);
+        let (_, after) = error.split_once("give at most ").unwrap();
+        let gib: u64 = after.split(' ').next().unwrap().parse().unwrap();
+        (gib, error)
+    };
+    let large = "volblocksize = \"1 MiB\"\ndirty_limit = \"4 MiB\"";
+    // The second and the third keep 128 GiB free, half of them metaslabs of the intent log.
+    for (pool, gib) in [
+        ("redundancy = \"mirror\"\ndrives = 2\nvdevs = 20", 9_133),
+        ("redundancy = \"mirror\"\ndrives = 2\nvdevs = 40", 18_331),
+        ("redundancy = \"mirror\"\ndrives = 2\nvdevs = 100", 45_924),
+        ("redundancy = \"raid-z3\"\ndrives = 11", 3_606),
+        ("redundancy = \"raid-z3\"\ndrives = 11\nvdevs = 4", 14_762),
+    ] {
+        assert_eq!(most(&format!("{pool}\n{large}")).0, gib, "{pool}");
+    }
+    // A volume reserves what it has uncompressed, unless it is sparse.
+    let compressed = "redundancy = \"mirror\"\ndrives = 2\nvdevs = 20\ncompressed_percent = 50.0";
+    let (thick, error) = most(compressed);
+    assert!(error.contains("reserves 16640 bytes of data and metadata, uncompressed"), "{error}");
+    let (sparse, _) = most(&format!("{compressed}\nsparse = true"));
+    assert!(thick < 9_136 && sparse > 17_000, "{thick}, {sparse}");
 }
 
 #[test]

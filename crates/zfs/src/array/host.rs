@@ -358,10 +358,7 @@ impl ZfsArray {
     fn make_dirty(&mut self, now_ns: u64, id: u32, driver: &mut impl Driver<()>) {
         let Pending { owner, volume, blocks, .. } = self.host.pending.remove(id as usize);
         let bytes = self.config.volumes[usize::from(volume)].block_bytes;
-        if self.transactions.open_bytes == 0 {
-            // An empty transaction group begins with its first write here; in a real pool one is open at any time.
-            self.transactions.opened_ns = self.transactions.opened_ns.max(now_ns);
-        }
+        self.transactions.skip_empty(now_ns);
         let logged = blocks.len() as u64 * u64::from(bytes);
         for number in blocks.clone() {
             // A scan rewrites no holes.

@@ -10,7 +10,6 @@ use strewn_base::BLOCK_BYTES;
 
 use super::sync::MANY_SEGMENTS;
 use super::{Space, ZfsArray};
-use crate::pool::Pool;
 use crate::volume::{Volume, VolumeShape};
 
 /// The volume that stands for all.
@@ -90,10 +89,7 @@ impl Space {
             .iter()
             .map(|volume| self.allocated_for(volume, volume.unshared_blocks()))
             .sum();
-        let slop = Pool::slop_bytes(self.pool.bytes(), self.pool.scale_down());
-        let available =
-            self.pool.bytes().saturating_sub(slop + self.pool.allocated() + self.claimed());
-        needed.saturating_sub(available)
+        needed.saturating_sub(self.pool.available().saturating_sub(self.claimed()))
     }
 }
 

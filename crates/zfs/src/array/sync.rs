@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use strewn_array::{Acknowledge, Driver, ProcessorWork, Work};
+use strewn_base::BLOCK_BYTES;
 
 use super::transactions::Syncing;
 use super::{BlockKey, Space, VolumeConfig, ZfsArray, ZfsConfig};
@@ -246,6 +247,9 @@ impl ZfsArray {
         let data_blocks: usize = blocks.iter().map(Vec::len).sum();
         self.counters.consistency_point_data_blocks += data_blocks as u64;
         self.counters.allocated_blocks += writes.len() as u64;
+        self.counters.consistency_points += 1;
+        let bytes: u64 = writes.iter().map(|write| u64::from(write.bytes)).sum();
+        self.counters.consistency_point_blocks += bytes.div_ceil(BLOCK_BYTES);
         let before = driver.turn_to(Work::WriteBack);
         let cost = self.config.processor.write_back.allocated_block_ns * writes.len() as u64;
         driver.processor(ProcessorWork::Allocation, cost);
@@ -253,7 +257,6 @@ impl ZfsArray {
         self.transactions.syncing = Some(Syncing {
             began_ns: now_ns,
             dirty_bytes,
-            blocks_in_all: writes.len() as u64,
             data_writes_left: writes.iter().filter(|write| write.stage == Stage::Data).count()
                 as u64,
             writes,
@@ -292,8 +295,6 @@ impl ZfsArray {
         for operation in self.intent_log.on_synced(self.transactions.open_bytes == 0) {
             driver.acknowledge(operation, Acknowledge::Now, ());
         }
-        self.counters.consistency_points += 1;
-        self.counters.consistency_point_blocks += syncing.blocks_in_all;
         self.counters.consistency_point_ns += now_ns - syncing.began_ns;
     }
 }

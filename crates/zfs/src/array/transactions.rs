@@ -41,8 +41,6 @@ pub struct Syncing {
     pub dirty_bytes: u64,
     /// Writes of the first stage that are not done.
     pub data_writes_left: u64,
-    /// All blocks that it writes.
-    pub blocks_in_all: u64,
 }
 
 /// The state of transaction groups.
@@ -95,6 +93,14 @@ impl Transactions {
     #[inline]
     pub fn is_dirty(&self, volume: usize, block: u32) -> bool {
         self.dirty.iter().any(|set| set[volume].contains(block))
+    }
+
+    /// Transaction groups without writes have come and gone until now, each at its time (`txg_sync_thread`). What they
+    /// write is left out.
+    pub fn skip_empty(&mut self, now_ns: u64) {
+        if self.open_bytes == 0 && now_ns > self.opened_ns {
+            self.opened_ns = now_ns - (now_ns - self.opened_ns) % self.interval_ns;
+        }
     }
 
     /// Makes a block dirty in the open one. Returns whether it was not.

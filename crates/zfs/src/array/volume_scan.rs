@@ -85,7 +85,11 @@ impl VolumeScanConfig {
     /// Bytes that are asked for together, and how many such chunks may be under way.
     fn chunks(&self, dirty_limit_bytes: u64) -> (u64, u64) {
         match self.kind {
-            ScanKind::Rewrite => (REWRITE_BYTES.min(dirty_limit_bytes / DIRTY_LIMIT_PART), 1),
+            // A limit is kept within each second.
+            ScanKind::Rewrite => {
+                let most = self.bytes_per_s.unwrap_or(REWRITE_BYTES).min(REWRITE_BYTES);
+                (most.min(dirty_limit_bytes / DIRTY_LIMIT_PART), 1)
+            }
             ScanKind::Send => (SEND_BYTES / SEND_PARTS, SEND_PARTS),
         }
     }

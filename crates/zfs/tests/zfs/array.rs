@@ -23,6 +23,22 @@ fn what_is_overwritten_counts_as_rewritten() {
     assert_eq!(machine.drives.answered, 256);
 }
 
+/// A pool at rest has a transaction group at each of its times: what is written between two waits for the next, and
+/// counts when it begins, in blocks of 4 KiB.
+#[test]
+fn transaction_groups_have_times_of_their_own() {
+    let config = raid_z2(8 * MIB);
+    let interval_ns = config.txg_interval_ns;
+    let mut machine = Machine::new(config);
+    machine.drives.now_ns = 3 * interval_ns + interval_ns / 4;
+    machine.issue(Direction::Write, 0, SECTORS_A_BLOCK);
+    machine.run_until(|machine| machine.array.counters().consistency_points > 0);
+    assert_eq!(machine.drives.now_ns, 4 * interval_ns);
+    // A block of 8 KiB, two copies of its indirect block and three of each block of the pool's objects.
+    let blocks = machine.array.counters().consistency_point_blocks;
+    assert!((2 + 2..400).contains(&blocks), "{blocks}");
+}
+
 /// Each block of 8 KiB is two sectors of data, two of parity, and two that are skipped, on five drives by turns.
 /// Skipped sectors are written to join blocks: a transaction group in order is few commands.
 #[test]

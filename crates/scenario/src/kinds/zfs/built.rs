@@ -43,7 +43,7 @@ pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<Zfs
             issue_ns: zfs.block_issue_ns,
             completion_ns: zfs.block_completion_ns,
         },
-        reserves: !zfs.is_sparse && zfs.recordsize_bytes.is_none(),
+        reserves: zfs.reserves(),
         scan: zfs.scan(),
         seed: scenario.seed,
         processor: build::processor_costs(&array.processor),

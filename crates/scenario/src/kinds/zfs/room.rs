@@ -13,21 +13,24 @@ use crate::quantity::Bytes;
 /// Bytes of an indirect block with all its pointers, compressed, as measured; two copies of each are stored.
 const INDIRECT_BYTES: u64 = 44 << 10;
 
+/// What a volume reserves for one, uncompressed.
+const RESERVED_INDIRECT_BYTES: u64 = 128 << 10;
+
 /// Transaction groups whose freed blocks may not be allocated yet, and the one that is being written.
 const DEFERRED_TXGS: u64 = 3;
 
 /// A transaction group is written when so much of the dirty limit is, in percent.
 const TXG_PERCENT: u64 = 20;
 
-/// Bytes in metaslabs of a vdev.
-fn metaslab_bytes(vdev: &Vdev) -> u64 {
-    let size = vdev.metaslabs();
-    let sectors: u64 = match vdev.draid() {
-        // Whole stripes of each.
-        Some(_) => (0..size.count).map(|of| u64::from(vdev.metaslab_sectors(of).1)).sum(),
-        None => u64::from(size.count) << (size.shift - vdev.ashift),
-    };
-    sectors << vdev.ashift
+/// Bytes in metaslabs of a vdev of the normal class, without those of the intent log.
+fn class_bytes(vdev: &Vdev) -> u64 {
+    vdev.metaslab_bytes(vdev.log_metaslabs()..vdev.metaslabs().count)
+}
+
+/// The part of a vdev's bytes that is told as space for data.
+fn data_share(vdev: &Vdev) -> f64 {
+    const LARGE: u64 = 1 << 40;
+    vdev.deflated_bytes(LARGE) as f64 / LARGE as f64
 }
 
 impl Zfs {
@@ -38,22 +41,60 @@ impl Zfs {
         vdev.allocated_bytes(self.stored_bytes()) as f64 + indirect as f64 / f64::from(POINTERS)
     }
 
+    /// Whether volumes reserve room for all of their blocks, uncompressed. Files do not.
+    pub(super) fn reserves(&self) -> bool {
+        !self.is_sparse && self.recordsize_bytes.is_none()
+    }
+
+    /// What a volume reserves for each of its blocks, in bytes of space as `zfs list` tells it
+    /// (`zvol_volsize_to_reservation`): the block, uncompressed, where it takes most, and its share of two copies of
+    /// indirect blocks.
+    fn reserved_for_a_block(&self, vdevs: &[Vdev]) -> f64 {
+        let data = |vdev: &Vdev| {
+            let taken = vdev.allocated_bytes(self.block_bytes()) as f64;
+            taken * data_share(vdev)
+        };
+        let data = vdevs.iter().map(data).fold(0.0, f64::max);
+        data + (2 * RESERVED_INDIRECT_BYTES) as f64 / f64::from(POINTERS - 1)
+    }
+
     /// What volumes may have of a pool of drives of so many bytes, and how that figure comes about.
     pub(super) fn usable(&self, drive_bytes: u64) -> (u64, String) {
         let vdev = self.vdev(drive_bytes, 1);
+        let vdevs: Vec<Vdev> =
+            self.normal_at_start().map(|placed| placed.vdev(self, drive_bytes, 1)).collect();
         let pool = self.pool_bytes(drive_bytes, AllocationClass::Normal);
+        let kept_free = Pool::kept_free(&vdevs);
         let moving = DEFERRED_TXGS * self.dirty_limit_bytes * TXG_PERCENT / 100;
         let for_a_block = self.bytes_for_a_block();
-        let of_moving = moving as f64 / self.block_bytes() as f64 * for_a_block;
-        let left = pool.saturating_sub(Pool::slop_bytes(pool, 1)) as f64 - of_moving;
-        let blocks = (left.max(0.0) / for_a_block) as u64;
-        let words = format!(
-            "{} in metaslabs, less what is kept free, and a block of {} takes {}",
-            Bytes(pool).approximately(),
-            Bytes(self.block_bytes()),
-            Bytes(vdev.allocated_bytes(self.stored_bytes()))
-        );
-        (blocks.saturating_mul(self.block_bytes()), words)
+        let moving = (moving as f64 / self.block_bytes() as f64 * for_a_block) as u64;
+        let blocks = pool.saturating_sub(kept_free + moving) as f64 / for_a_block;
+        let reserved = self.reserved_for_a_block(&vdevs);
+        let data: f64 = vdevs.iter().map(|vdev| class_bytes(vdev) as f64 * data_share(vdev)).sum();
+        let all: u64 = vdevs.iter().map(class_bytes).sum();
+        let may_be_reserved = data * (1.0 - kept_free as f64 / all.max(1) as f64) / reserved;
+        let words = if self.reserves() && may_be_reserved < blocks {
+            format!(
+                "{} in metaslabs, less {} that is kept free; a block of {} reserves {:.0} bytes of data and metadata, \
+                 uncompressed; sparse = true reserves nothing",
+                Bytes(pool).approximately(),
+                Bytes(kept_free).approximately(),
+                Bytes(self.block_bytes()),
+                reserved,
+            )
+        } else {
+            format!(
+                "{} in metaslabs, less {} that is kept free and {} for freed blocks of up to three transaction groups \
+                 (less with a smaller dirty_limit), and a block of {} takes {}",
+                Bytes(pool).approximately(),
+                Bytes(kept_free).approximately(),
+                Bytes(moving).approximately(),
+                Bytes(self.block_bytes()),
+                Bytes(vdev.allocated_bytes(self.stored_bytes()))
+            )
+        };
+        let blocks = if self.reserves() { blocks.min(may_be_reserved) } else { blocks };
+        ((blocks.max(0.0) as u64).saturating_mul(self.block_bytes()), words)
     }
 
     /// Blocks that snapshots may hold at most: all of the pool.
@@ -68,7 +109,10 @@ impl Zfs {
         let (stored, first) = (self.stored_bytes(), self.vdev(drive_bytes, 1));
         let bytes = |placed: PlacedVdev| {
             let vdev = placed.vdev(self, drive_bytes, 1);
-            let bytes = metaslab_bytes(&vdev);
+            let bytes = match class {
+                AllocationClass::Normal => class_bytes(&vdev),
+                _ => vdev.metaslab_bytes(0..vdev.metaslabs().count),
+            };
             let (here, there) = (first.allocated_bytes(stored), vdev.allocated_bytes(stored));
             if here == there { bytes } else { (bytes as f64 * here as f64 / there as f64) as u64 }
         };
@@ -158,7 +202,13 @@ pub(super) fn capacity(zfs: &Zfs) -> CapacityRule {
     let vdev = zfs.vdev(0, 1);
     let (of_stripe, with_data) = vdev.stripe_drives();
     let data = zfs.block_bytes() as f64 * of_stripe as f64 / with_data as f64;
-    let share = data / zfs.bytes_for_a_block() * (1.0 - Pool::SLOP_SHARE);
+    let stored = data / zfs.bytes_for_a_block();
+    let reserved = zfs.block_bytes() as f64 / zfs.reserved_for_a_block(&[vdev])
+        * data_share(&vdev)
+        * of_stripe as f64
+        / with_data as f64;
+    let share = if zfs.reserves() { stored.min(reserved) } else { stored };
+    let share = share * (1.0 - Pool::SLOP_SHARE);
     // Of the data drives of all vdevs, those of normal ones that are there from the start.
     let data = |vdevs: &mut dyn Iterator<Item = PlacedVdev>| -> u32 {
         vdevs.map(|vdev| u32::from(vdev.data_and_parity().0)).sum()
