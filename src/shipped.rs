@@ -100,7 +100,6 @@ pub(crate) const BASES: &[ShippedText] = texts![
     "scenarios/studies/bases/week-80-percent-full.toml",
     "scenarios/studies/bases/week.toml",
     "scenarios/studies/bases/zfs-how-full.toml",
-    "scenarios/studies/bases/zfs-how-full-80.toml",
     "scenarios/studies/bases/zfs-mirrors-or-raidz.toml",
     "scenarios/studies/bases/zfs-rewrite.toml",
     "scenarios/studies/bases/zfs-volblocksize.toml",
