@@ -17,10 +17,15 @@ use crate::driver::SimDriver;
 use crate::host::{Host, Moved};
 use crate::segment::{GroupSegment, SpindleGroup, relative};
 
+/// What a drive must be.
+const SECTOR_WORDS: &str = "arrays address drives by sectors of 512 bytes: give one of \
+    Profile::with_512_byte_sectors";
+
 /// The spindles of an array, all of one kind.
 #[derive(Debug, Clone)]
 pub struct Spindles {
-    /// Drive model of every spindle.
+    /// Drive model of every spindle, with sectors of 512 bytes
+    /// ([`with_512_byte_sectors`](strewn_spindle::Profile::with_512_byte_sectors)).
     pub drive: Arc<Drive>,
     /// How each drive orders its queue.
     pub scheduler: Scheduler,
@@ -28,6 +33,8 @@ pub struct Spindles {
     pub commands_per_spindle: u32,
     /// Factor by which chunks lie farther apart on the drive than in the array: 1 except in scaled-down runs.
     pub stretch: u32,
+    /// Whether each drive uses its own cache, if its profile describes one. Controllers of arrays turn it off.
+    pub drive_cache: bool,
 }
 
 /// An event at an array, at a set time.
@@ -134,9 +141,14 @@ impl<A: AnyArray<()>> DrivenArray<A> {
     /// Sets `array` up on `spindles` and starts it at time zero.
     pub(crate) fn new(array: A, spindles: &Spindles) -> Result<Self, SpindleError> {
         let count = usize::from(array.spindles());
-        let Spindles { drive, scheduler, commands_per_spindle, stretch } = spindles;
+        let Spindles { drive, scheduler, commands_per_spindle, stretch, drive_cache } = spindles;
+        assert_eq!(u64::from(drive.sector_bytes()), strewn_base::SECTOR_BYTES, "{SECTOR_WORDS}");
+        let new = match *drive_cache && drive.has_cache() {
+            true => SimulatedSpindle::with_cache,
+            false => SimulatedSpindle::new,
+        };
         let drives = (0..count)
-            .map(|_| SimulatedSpindle::new(Arc::clone(drive), *scheduler, *commands_per_spindle))
+            .map(|_| new(Arc::clone(drive), *scheduler, *commands_per_spindle))
             .collect::<Result<Vec<_>, _>>()?;
         let log = array.log_size().map(LogLedger::new);
         let mut driver = SimDriver::new(drives, *stretch, array.processor_costs(), log);

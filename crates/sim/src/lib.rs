@@ -35,7 +35,7 @@
 //!     processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
 //! })?;
 //! let spindles =
-//!     Spindles { drive, scheduler: Scheduler::Sptf, commands_per_spindle: 16, stretch: 1 };
+//!     Spindles { drive, scheduler: Scheduler::Sptf, commands_per_spindle: 16, stretch: 1, drive_cache: false };
 //! let specification = AccessSpecification::shipped("file-server").ok_or("no such accesses")?;
 //! let accesses = AccessStream::new(&specification, 0, file_sectors, 1)?;
 //!
@@ -151,7 +151,7 @@
 //! #     log: None,
 //! #     processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
 //! # })?;
-//! # let spindles = Spindles { drive, scheduler: Scheduler::Sptf, commands_per_spindle: 16, stretch: 1 };
+//! # let spindles = Spindles { drive, scheduler: Scheduler::Sptf, commands_per_spindle: 16, stretch: 1, drive_cache: false };
 //! let database = Database {
 //!     connections: 64,
 //!     random: 1,

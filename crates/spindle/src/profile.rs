@@ -384,6 +384,41 @@ impl Profile {
         derived.map(Some).map_err(|fault| self.invalid(fault.field, fault.reason))
     }
 
+    /// The same drive as hosts address it that know sectors of 512 bytes only, whatever its own are: each of 4 KiB is
+    /// eight of them, on the same place of the same track (512-byte emulation). A write of a part of a sector costs no
+    /// read here.
+    ///
+    /// ```
+    /// use strewn_spindle::{Drive, Profile};
+    ///
+    /// let profile = Profile::shipped("toshiba-mg10-mg10aca20te").ok_or("no such drive")?;
+    /// let (own, emulated) = (Drive::new(&profile)?, Drive::new(&profile.with_512_byte_sectors())?);
+    /// assert_eq!((own.sector_bytes(), emulated.sector_bytes()), (4096, 512));
+    /// assert_eq!(own.capacity_sectors() * 8, emulated.capacity_sectors());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_512_byte_sectors(&self) -> Self {
+        let by = self.sector_bytes / 512;
+        let mut cut = self.clone();
+        if by <= 1 {
+            return cut;
+        }
+        cut.sector_bytes = 512;
+        cut.capacity_sectors *= u64::from(by);
+        // Its seeks and zones are there, and stay what they are.
+        cut.template = None;
+        for zone in &mut cut.zones {
+            zone.first_lba *= u64::from(by);
+            zone.sectors_per_track *= by;
+            zone.slips.iter_mut().for_each(|(_, _, sectors)| *sectors *= by);
+        }
+        if let Some(cache) = &mut cut.cache {
+            cache.segment_sectors *= by;
+        }
+        cut
+    }
+
     /// Cylinders of the drive, spare ones included.
     pub fn cylinders(&self) -> u32 {
         self.zones.last().map_or(0, |zone| zone.last_cylinder.saturating_add(1))

@@ -241,8 +241,8 @@ impl<T: Copy> SimulatedSpindle<T> {
     ///
     /// # Errors
     ///
-    /// As [`submit`](Self::submit), but only a drive with its cache in use refuses an earlier arrival, or one before
-    /// the last completion.
+    /// As [`submit`](Self::submit), but only an arrival before the last completion is refused. A drive with its cache
+    /// in use takes a command after those that came before it.
     pub fn submit_overtaking(
         &mut self,
         arrival_ns: u64,
@@ -250,8 +250,11 @@ impl<T: Copy> SimulatedSpindle<T> {
         tag: T,
     ) -> Result<(), CommandError> {
         let in_order = arrival_ns >= self.latest_arrival_ns;
-        if in_order || self.cache.is_some() || arrival_ns < self.latest_completion_ns {
+        if in_order || arrival_ns < self.latest_completion_ns {
             return self.submit(arrival_ns, command, tag);
+        }
+        if self.cache.is_some() {
+            return self.submit(self.latest_arrival_ns, command, tag);
         }
         let transfer = self.drive.transfer(&command)?;
         self.unfinished += 1;

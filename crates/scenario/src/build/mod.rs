@@ -84,6 +84,7 @@ pub fn spindles(scenario: &Scenario, array: &Array) -> Result<Spindles, BuildErr
         scheduler: array.scheduler,
         commands_per_spindle: array.commands_per_spindle,
         stretch: scenario.spindle_stretch,
+        drive_cache: array.layout.drive_cache(),
     })
 }
 
@@ -92,7 +93,7 @@ pub fn capacity_bytes(array: &Array) -> u64 {
     drive(&array.spindle).map_or(0, |drive| drive.capacity_sectors() * SECTOR_BYTES)
 }
 
-/// Returns the tables of a drive. Those of a shipped one are made once: a sweep has thousands of short runs, and making
+/// Returns the tables of a drive, which arrays address by sectors of 512 bytes. Those of a shipped one are made once: a sweep has thousands of short runs, and making
 /// them takes as long as the tenth part of one.
 pub fn drive(choice: &SpindleChoice) -> Result<Arc<Drive>, BuildError> {
     static SHIPPED: Mutex<BTreeMap<String, Arc<Drive>>> = Mutex::new(BTreeMap::new());
@@ -105,11 +106,13 @@ pub fn drive(choice: &SpindleChoice) -> Result<Arc<Drive>, BuildError> {
             }
             let profile =
                 Profile::shipped(name).ok_or_else(|| BuildError::UnknownProfile(name.clone()))?;
-            let made = Arc::new(Drive::new(&profile)?);
+            let made = Arc::new(Drive::new(&profile.with_512_byte_sectors())?);
             shipped.insert(name.clone(), Arc::clone(&made));
             Ok(made)
         }
-        SpindleChoice::File(file) => Ok(Arc::new(Drive::new(file.profile())?)),
+        SpindleChoice::File(file) => {
+            Ok(Arc::new(Drive::new(&file.profile().with_512_byte_sectors())?))
+        }
     }
 }
 

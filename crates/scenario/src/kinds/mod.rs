@@ -85,6 +85,11 @@ pub trait Kind: Table + KindValue {
         String::new()
     }
 
+    /// Whether drives use their own caches.
+    fn drive_cache(&self) -> bool {
+        false
+    }
+
     /// When further groups are added, in nanoseconds from the start of the run.
     fn groups_added_ns(&self) -> Vec<u64> {
         Vec::new()

@@ -138,7 +138,7 @@ struct Controller<A> {
 ///     drive: Arc::clone(&drive),
 ///     scheduler: Scheduler::Sptf,
 ///     commands_per_spindle: 8,
-///     stretch: 1,
+///     stretch: 1, drive_cache: false,
 /// };
 /// let accesses = AccessSpecification::shipped("file-server").ok_or("no such accesses")?;
 /// let host = ClosedLoop::new(AccessStream::new(&accesses, 0, 1 << 23, 1)?, 32);

@@ -379,6 +379,7 @@ fn machine<H: Host>(host: H, clients: u16, file: &ObjectLayout) -> Machine<InPla
         scheduler: Scheduler::Sptf,
         commands_per_spindle: 8,
         stretch: 1,
+        drive_cache: false,
     };
     let controllers: Vec<_> = (0..file.blades())
         .map(|_| {

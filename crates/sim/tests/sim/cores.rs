@@ -50,6 +50,7 @@ fn machine(
         scheduler: Scheduler::Sptf,
         commands_per_spindle: 4,
         stretch: 1,
+        drive_cache: false,
     };
     let mut machine = Machine::new(host);
     machine.add_controller(array.unwrap(), &spindles, cores).unwrap();
@@ -188,6 +189,7 @@ fn consistency_points_have_their_share_of_a_serial_domain() {
             scheduler: Scheduler::Sptf,
             commands_per_spindle: 4,
             stretch: 1,
+            drive_cache: false,
         };
         let mut machine = Machine::new(host);
         let controller = machine.add_controller(array, &spindles, cores).unwrap();

@@ -51,6 +51,7 @@ fn simulation(array: InPlace<()>, with_files: bool) -> Simulation<InPlace<()>, W
         scheduler: Scheduler::Sptf,
         commands_per_spindle: 8,
         stretch: 1,
+        drive_cache: false,
     };
     let mut workers = vec![worker(1, "log", 65_536, 0, 1)];
     if with_files {

@@ -88,6 +88,7 @@ pub fn simulation<A: AnyArray<()>>(array: A, outstanding: u32, seed: u64) -> Sim
         scheduler: Scheduler::Sptf,
         commands_per_spindle: 4,
         stretch: 1,
+        drive_cache: false,
     };
     let specification = AccessSpecification::shipped("file-server").unwrap();
     let accesses = AccessStream::new(&specification, 0, 1 << 17, seed).unwrap();

@@ -41,7 +41,13 @@ fn accesses(read_percent: u8) -> AccessStream {
 }
 
 fn spindles() -> Spindles {
-    Spindles { drive: drive(), scheduler: Scheduler::Sptf, commands_per_spindle: 4, stretch: 1 }
+    Spindles {
+        drive: drive(),
+        scheduler: Scheduler::Sptf,
+        commands_per_spindle: 4,
+        stretch: 1,
+        drive_cache: false,
+    }
 }
 
 /// Runs `segments` segments of 5 s; each must obey the laws. Returns the last.

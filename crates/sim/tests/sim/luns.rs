@@ -66,6 +66,7 @@ fn run(array: impl AnyArray<()>) -> (Vec<LunLayoutMeasures>, Segment) {
         scheduler: Scheduler::Sptf,
         commands_per_spindle: 8,
         stretch: 1,
+        drive_cache: false,
     };
     let workers = vec![
         worker(0, "reads", 100, 100),
@@ -124,6 +125,7 @@ fn no_operation_reaches_into_the_next_lun() {
         scheduler: Scheduler::Fcfs,
         commands_per_spindle: 8,
         stretch: 1,
+        drive_cache: false,
     };
     let host = Workers::new(vec![reaching]);
     let mut simulation = Simulation::with_host(write_anywhere(), &spindles, host).unwrap();
@@ -187,6 +189,7 @@ fn one_source_serves_several_luns_in_the_order_of_time() {
             scheduler: Scheduler::Sptf,
             commands_per_spindle: 8,
             stretch: 1,
+            drive_cache: false,
         };
         let mut simulation = Simulation::with_host(in_place(), &spindles, host).unwrap();
         simulation.run_segment(60_000_000_000, &mut |_| ControlFlow::Continue(())).unwrap()

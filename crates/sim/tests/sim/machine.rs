@@ -28,7 +28,13 @@ fn array() -> WriteAnywhere<()> {
 }
 
 fn spindles() -> Spindles {
-    Spindles { drive: drive(), scheduler: Scheduler::Sptf, commands_per_spindle: 4, stretch: 1 }
+    Spindles {
+        drive: drive(),
+        scheduler: Scheduler::Sptf,
+        commands_per_spindle: 4,
+        stretch: 1,
+        drive_cache: false,
+    }
 }
 
 fn file_server(outstanding: u32) -> ClosedLoop {

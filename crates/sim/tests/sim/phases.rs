@@ -18,6 +18,7 @@ fn run(measures_late: bool) -> Vec<Segment> {
         scheduler: Scheduler::Sptf,
         commands_per_spindle: 8,
         stretch: 1,
+        drive_cache: false,
     };
     let phase = |start_delay_ns, worker| Worker {
         start_delay_ns,

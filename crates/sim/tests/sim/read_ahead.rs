@@ -73,6 +73,7 @@ fn simulation<A: AnyArray<()>>(array: A, workers: Vec<Worker>) -> Simulation<A, 
         scheduler: Scheduler::Sptf,
         commands_per_spindle: 8,
         stretch: 1,
+        drive_cache: false,
     };
     Simulation::with_host(array, &spindles, Workers::new(workers)).unwrap()
 }

@@ -68,6 +68,7 @@ fn simulation<H: Host>(array: WriteAnywhere<()>, host: H) -> Simulation<WriteAny
         scheduler: Scheduler::Sptf,
         commands_per_spindle: 8,
         stretch: 1,
+        drive_cache: false,
     };
     Simulation::with_host(array, &spindles, host).unwrap()
 }

@@ -34,6 +34,7 @@ fn simulation_of(
         scheduler: Scheduler::Sptf,
         commands_per_spindle: 4,
         stretch: 1,
+        drive_cache: false,
     };
     let mix = AccessSpecification::shipped("file-server").unwrap();
     let stream = AccessStream::new(&mix, 0, u64::from(FILE_BLOCKS) * 8, 7).unwrap();

@@ -53,6 +53,7 @@ fn run(array: WriteAnywhere<()>, line: AccessLine, outstanding: u32, seconds: u6
         scheduler: Scheduler::Sptf,
         commands_per_spindle: 8,
         stretch: 1,
+        drive_cache: false,
     };
     let specification = AccessSpecification::new("64 KiB", vec![line], line.bytes).unwrap();
     let stream = AccessStream::new(&specification, 0, u64::from(FILE_BLOCKS) * 8, 1).unwrap();

@@ -98,3 +98,31 @@ fn a_profile_that_its_template_does_not_give_is_refused() {
     let refused = Drive::new(&measured).unwrap_err().to_string();
     assert!(refused.contains("provenance.seek"), "{refused}");
 }
+
+/// A drive with sectors of 4 KiB does the same when it is addressed by sectors of 512 bytes.
+#[test]
+fn a_drive_is_the_same_by_sectors_of_512_bytes() {
+    let profile = Profile::shipped("wd-ultrastar-dc-hc310-hus726t6tale6l4").unwrap();
+    let spindle = |profile: &Profile| {
+        let drive = Arc::new(Drive::new(profile).unwrap());
+        SimulatedSpindle::new(drive, Scheduler::Sptf, 16).unwrap()
+    };
+    let (mut own, mut emulated) = (spindle(&profile), spindle(&profile.with_512_byte_sectors()));
+    let mut random = Rng::new(2);
+    for command in 0..2_000 {
+        let (lba, sectors) =
+            (random.bits() % (profile.capacity_sectors - 600), 1 + (random.bits() % 512) as u32);
+        let direction = if random.one_in(2) { Direction::Read } else { Direction::Write };
+        let now_ns = own.next_completion_ns().min(emulated.next_completion_ns());
+        let arrival_ns = if command < 8 { 0 } else { now_ns };
+        if command >= 8 {
+            let ended = own.next_completion_ns().abs_diff(emulated.next_completion_ns());
+            assert!(ended < 1_000, "command {command} ends {ended} ns later");
+            own.complete(own.next_completion_ns()).unwrap();
+            emulated.complete(emulated.next_completion_ns()).unwrap();
+        }
+        own.submit(arrival_ns, Command { lba, sectors, direction }, command).unwrap();
+        let (lba, sectors) = (8 * lba, 8 * sectors);
+        emulated.submit(arrival_ns, Command { lba, sectors, direction }, command).unwrap();
+    }
+}

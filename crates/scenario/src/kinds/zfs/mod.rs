@@ -65,6 +65,8 @@ pub struct Zfs {
     pub resilver: ResilverKind,
     /// When a write is answered.
     pub sync: SyncWrites,
+    /// Whether drives use their own caches; `None` if writes are not synchronous.
+    pub drive_cache: Option<bool>,
     /// Time of a thread to issue a block of a transaction group, in nanoseconds.
     pub block_issue_ns: u64,
     /// Time of a thread to complete it, in nanoseconds.
@@ -269,6 +271,16 @@ impl Table for Zfs {
             .chosen("\"disabled\"")
             .page(8, "Synchronous writes"),
             &mut self.sync,
+        );
+        f.value(
+            flag(
+                "drive_cache",
+                "Whether drives use their own caches, if their profiles describe one: a write that follows the one before \
+                 on the medium need not wait for it, and reads are read ahead to the end of the track. Not with \
+                 sync = \"always\": a log block is flushed before it counts.",
+            )
+            .default("true, with sync = \"disabled\"", "zpool create turns it on, or leaves it on"),
+            &mut self.drive_cache,
         );
         f.value(
             cost(
@@ -526,6 +538,10 @@ impl Kind for Zfs {
             self.check_metaslabs(section, drive_bytes);
             self.check_further_drives(section, drive_bytes);
         }
+    }
+
+    fn drive_cache(&self) -> bool {
+        self.drive_cache.unwrap_or(self.sync == SyncWrites::Disabled)
     }
 
     fn check_room(&self, section: &Section<'_>, luns: &[Lun], _: &[Volume], drive_bytes: u64) {

@@ -79,6 +79,7 @@ fn run_lines<A: AnyArray<()>>(
         scheduler: Scheduler::Sptf,
         commands_per_spindle: 8,
         stretch: 1,
+        drive_cache: false,
     };
     let specification =
         AccessSpecification::new("load", lines, load.alignment_bytes as u32).unwrap();
