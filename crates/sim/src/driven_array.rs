@@ -33,7 +33,8 @@ pub struct Spindles {
     pub commands_per_spindle: u32,
     /// Factor by which chunks lie farther apart on the drive than in the array: 1 except in scaled-down runs.
     pub stretch: u32,
-    /// Whether each drive uses its own cache, if its profile describes one. Controllers of arrays turn it off.
+    /// Whether each drive uses its own cache, if its profile describes one
+    /// ([`gathering_writes`](SimulatedSpindle::gathering_writes)). Controllers of arrays turn it off.
     pub drive_cache: bool,
 }
 
@@ -143,8 +144,8 @@ impl<A: AnyArray<()>> DrivenArray<A> {
         let count = usize::from(array.spindles());
         let Spindles { drive, scheduler, commands_per_spindle, stretch, drive_cache } = spindles;
         assert_eq!(u64::from(drive.sector_bytes()), strewn_base::SECTOR_BYTES, "{SECTOR_WORDS}");
-        let new = match *drive_cache && drive.has_cache() {
-            true => SimulatedSpindle::with_cache,
+        let new = match *drive_cache {
+            true => SimulatedSpindle::gathering_writes,
             false => SimulatedSpindle::new,
         };
         let drives = (0..count)

@@ -13,6 +13,10 @@
 //!   waits for it, except a write that continues it. A power loss therefore costs one run of sectors.
 //!
 //! The scheduler ignores the cache.
+//!
+//! A drive that gathers writes ([`gathering`](CacheState::gathering)) has one more rule, which the reference simulator
+//! does not have: a write that continues the command before it is held back until both are written together, so it
+//! takes the time of its sectors alone, and the scheduler prefers it. What is held back is at most a segment.
 
 use std::ops::Range;
 
@@ -84,6 +88,8 @@ pub(crate) struct CacheState {
     written_ns: u64,
     /// Direction of the host's last command, which decides the overhead of a hit.
     host_before: Direction,
+    /// Whether writes that continue one another are written together, however late they come.
+    gathers: bool,
 }
 
 impl CacheState {
@@ -102,8 +108,26 @@ impl CacheState {
             reading: None,
             written_ns: 0,
             host_before: Direction::Read,
+            gathers: false,
             rules,
         })
+    }
+
+    /// The empty cache of `drive`, which gathers writes if it answers them at all before they are written.
+    pub(crate) fn gathering(drive: &Drive) -> Option<Self> {
+        let cache = Self::empty(drive)?;
+        Some(Self { gathers: cache.rules.write_back, ..cache })
+    }
+
+    /// The empty cache of the same drive.
+    pub(crate) fn emptied(&self, drive: &Drive) -> Option<Self> {
+        if self.gathers { Self::gathering(drive) } else { Self::empty(drive) }
+    }
+
+    /// Where a write begins that would be written together with the command before it.
+    pub(crate) fn gathers_from(&self) -> Option<u64> {
+        let continues = self.gathers && self.host_before == Direction::Write;
+        self.segments.last().filter(|_| continues).map(|last| last.end_lba)
     }
 
     /// Serves a command from `now_ns` on. The command is within the drive.
@@ -118,7 +142,12 @@ impl CacheState {
         let bus_ns = u64::from(command.sectors) * self.bus_ps_per_sector / 1000;
         let hit_ns = self.hit_overhead_ns[self.host_before as usize][command.direction as usize];
         let hit_ns = hit_ns + bus_ns;
+        let is_gathered =
+            command.direction == Direction::Write && self.gathers_from() == Some(command.lba);
         self.host_before = command.direction;
+        if is_gathered {
+            return self.gather(drive, now_ns, hit_ns, command, transfer);
+        }
         match command.direction {
             Direction::Read => self.read(drive, now_ns, hit_ns, arm, command, transfer),
             Direction::Write => self.write(drive, now_ns, hit_ns, arm, command, transfer),
@@ -248,6 +277,28 @@ impl CacheState {
         Served { completion_ns: self.written_ns, hit: false, arm }
     }
 
+    /// A write that is written together with the one before.
+    fn gather(
+        &mut self,
+        drive: &Drive,
+        now_ns: u64,
+        hit_ns: u64,
+        command: &Command,
+        transfer: &Transfer,
+    ) -> Served {
+        let end_lba = command.lba + u64::from(command.sectors);
+        self.forget(&Segment { first_lba: command.lba, end_lba });
+        self.extend(end_lba);
+        let sectors_ns = drive.rotation().ns(transfer.ticks);
+        self.written_ns = self.written_ns.max(now_ns) + sectors_ns;
+        // It has room for a segment that is not written yet.
+        let room_ns = u128::from(sectors_ns) * u128::from(self.rules.segment_sectors)
+            / u128::from(command.sectors);
+        let completion_ns = (now_ns + hit_ns).max(self.written_ns.saturating_sub(room_ns as u64));
+        let arm = Arm { track: transfer.end_track, before: Direction::Write };
+        Served { completion_ns, hit: true, arm }
+    }
+
     /// When all sectors will be in the cache, if the first is there and reading ahead will bring the rest.
     fn buffered_ns(&self, drive: &Drive, now_ns: u64, first_lba: u64, end_lba: u64) -> Option<u64> {
         let reading = self.reading?;
@@ -356,6 +407,6 @@ strewn_base::saved_state! {
     impl for CacheState {
         parts:;
         values: segments, reading, written_ns, host_before;
-        built: rules, hit_overhead_ns, bus_ps_per_sector;
+        built: rules, hit_overhead_ns, bus_ps_per_sector, gathers;
     }
 }

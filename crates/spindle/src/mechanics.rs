@@ -182,11 +182,6 @@ impl Drive {
     }
 
     /// The rules of the drive's cache, if it has one.
-    /// Whether its profile describes a cache.
-    pub fn has_cache(&self) -> bool {
-        self.cache_rules().is_some()
-    }
-
     pub(crate) fn cache_rules(&self) -> Option<&Cache> {
         self.cache.as_ref()
     }

@@ -407,7 +407,11 @@ impl Profile {
         cut.sector_bytes = 512;
         cut.capacity_sectors *= u64::from(by);
         // Its seeks and zones are there, and stay what they are.
-        cut.template = None;
+        if cut.template.take().is_some() {
+            let source = format!("from the profile {}, in sectors of 512 bytes", self.name);
+            cut.provenance =
+                [(DEFAULT_SOURCE.to_owned(), Provenance::Derived(source))].into_iter().collect();
+        }
         for zone in &mut cut.zones {
             zone.first_lba *= u64::from(by);
             zone.sectors_per_track *= by;

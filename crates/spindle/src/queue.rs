@@ -163,6 +163,16 @@ impl<T: Copy> Queue<T> {
         Some(self.remove(chosen))
     }
 
+    /// Removes a write that begins at `lba`, if there is one.
+    #[cold]
+    pub(crate) fn take_write_at(&mut self, lba: u64) -> Option<Admitted<T>> {
+        let mut all = self.rest.iter().zip(&self.waiting);
+        let is_it = |(rest, waiting): (&Rest<T>, &Waiting)| {
+            rest.lba == lba && waiting.direction == Direction::Write
+        };
+        all.position(is_it).map(|position| self.remove(position))
+    }
+
     #[inline(always)]
     fn remove(&mut self, position: usize) -> Admitted<T> {
         let Waiting { start, direction, .. } = self.waiting.swap_remove(position);

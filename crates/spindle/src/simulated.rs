@@ -194,6 +194,22 @@ impl<T: Copy> SimulatedSpindle<T> {
         Ok(spindle)
     }
 
+    /// Like [`SimulatedSpindle::with_cache`], if the profile describes a cache, with one that gathers writes: a write
+    /// that continues the command before it takes the time of its sectors alone, however late it comes, and is
+    /// preferred to others. So do drives that hold writes back for a while, which the reference simulator's does not.
+    ///
+    /// # Errors
+    ///
+    /// `depth` is not in `1..=256`.
+    pub fn gathering_writes(
+        drive: Arc<Drive>,
+        scheduler: Scheduler,
+        depth: u32,
+    ) -> Result<Self, SpindleError> {
+        let cache = CacheState::gathering(&drive).map(Box::new);
+        Ok(Self { cache, ..Self::new(drive, scheduler, depth)? })
+    }
+
     /// The simulated drive.
     pub fn drive(&self) -> &Arc<Drive> {
         &self.drive
@@ -362,7 +378,10 @@ impl<T: Copy> SimulatedSpindle<T> {
             }
         }
         let heads = Heads { now_ns, track: self.track, before: self.before };
-        if let Some(next) = self.admitted.take(self.scheduler, &self.drive, heads) {
+        let gathers_from = self.cache.as_ref().and_then(|cache| cache.gathers_from());
+        let gathered = gathers_from.and_then(|lba| self.admitted.take_write_at(lba));
+        let next = gathered.or_else(|| self.admitted.take(self.scheduler, &self.drive, heads));
+        if let Some(next) = next {
             self.start(now_ns, next);
         } else if let Some(next) = self.waiting.pop_front() {
             // None had arrived, or it would have been admitted.
@@ -466,9 +485,7 @@ impl<T: Copy> SimulatedSpindle<T> {
         self.latest_arrival_ns = self.latest_arrival_ns.min(now_ns);
         self.track = Track::new(0, 0);
         self.before = Direction::Read;
-        if self.cache.is_some() {
-            self.cache = CacheState::empty(&self.drive).map(Box::new);
-        }
+        self.cache = self.cache.take().and_then(|cache| cache.emptied(&self.drive)).map(Box::new);
         Replaced { commands, served_ns }
     }
 

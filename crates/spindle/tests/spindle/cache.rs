@@ -134,3 +134,34 @@ fn what_a_write_replaces_is_not_found() {
     assert!(host.read(500, 8) > HIT_MS);
     assert!(host.read(512, 8) <= HIT_MS);
 }
+
+/// Small writes that follow one another with a pause, which each miss their turn, are written together by a drive that
+/// gathers them: never faster than the medium, and nothing else is faster.
+#[test]
+fn writes_are_gathered() {
+    let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
+    let drive = Arc::new(Drive::new(&profile).unwrap());
+    let spindle = SimulatedSpindle::gathering_writes(drive, Scheduler::Fcfs, 1).unwrap();
+    let mut gathering = Host { spindle, now_ns: 0 };
+    let mut plain = Host::new();
+    let mut elapsed_ms = |sectors: u32, gap: u64, pause_ms: f64| {
+        [&mut gathering, &mut plain].map(|host| {
+            let (began_ns, from) = (host.now_ns, 10_000_000 + host.now_ns % 1_000_000);
+            for write in 0..1_000 {
+                host.write(from + write * (u64::from(sectors) + gap), sectors);
+                host.idle(pause_ms);
+            }
+            // A read waits until all is on the medium.
+            host.read(0, 8);
+            (host.now_ns - began_ns) as f64 / 1e6
+        })
+    };
+    let [gathered, missed] = elapsed_ms(8, 0, 0.05);
+    assert!(missed > 5.0 * gathered, "{missed} and {gathered} ms");
+    // Long ones come faster than the medium takes them.
+    let [gathered, _] = elapsed_ms(1_024, 0, 0.0);
+    assert!(gathered > 900.0 * 1_024.0 * SECTOR_MS, "{gathered} ms");
+    // A gap of a sector makes them strangers.
+    let [apart, plain] = elapsed_ms(8, 1, 0.05);
+    assert!((apart / plain - 1.0).abs() < 0.01, "{apart} and {plain} ms");
+}

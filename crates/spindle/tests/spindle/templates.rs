@@ -113,13 +113,12 @@ fn a_drive_is_the_same_by_sectors_of_512_bytes() {
         let (lba, sectors) =
             (random.bits() % (profile.capacity_sectors - 600), 1 + (random.bits() % 512) as u32);
         let direction = if random.one_in(2) { Direction::Read } else { Direction::Write };
-        let now_ns = own.next_completion_ns().min(emulated.next_completion_ns());
-        let arrival_ns = if command < 8 { 0 } else { now_ns };
+        let mut arrival_ns = 0;
         if command >= 8 {
-            let ended = own.next_completion_ns().abs_diff(emulated.next_completion_ns());
-            assert!(ended < 1_000, "command {command} ends {ended} ns later");
-            own.complete(own.next_completion_ns()).unwrap();
-            emulated.complete(emulated.next_completion_ns()).unwrap();
+            let (one, other) = (own.complete().unwrap(), emulated.complete().unwrap());
+            let apart_ns = one.at_ns.abs_diff(other.at_ns);
+            assert!(one.tag == other.tag && apart_ns < 1_000, "{one:?} and {other:?}");
+            arrival_ns = one.at_ns.max(other.at_ns);
         }
         own.submit(arrival_ns, Command { lba, sectors, direction }, command).unwrap();
         let (lba, sectors) = (8 * lba, 8 * sectors);
