@@ -67,6 +67,7 @@ pub(crate) const STUDIES: &[ShippedText] = texts![
     "scenarios/studies/volblocksize.toml",
     "scenarios/studies/mirrors-or-raidz.toml",
     "scenarios/studies/rewrite-zfs.toml",
+    "scenarios/studies/special-log-arc.toml",
 ];
 
 /// The scenarios that only studies begin from.
@@ -102,6 +103,7 @@ pub(crate) const BASES: &[ShippedText] = texts![
     "scenarios/studies/bases/zfs-how-full.toml",
     "scenarios/studies/bases/zfs-mirrors-or-raidz.toml",
     "scenarios/studies/bases/zfs-rewrite.toml",
+    "scenarios/studies/bases/zfs-special-log-arc.toml",
     "scenarios/studies/bases/zfs-volblocksize.toml",
     "scenarios/studies/bases/zfs-volblocksize-small.toml",
 ];

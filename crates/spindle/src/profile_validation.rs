@@ -13,8 +13,8 @@ const SEEK_SCATTER_MS: f64 = 0.1;
 pub(crate) const MAX_SECTORS_PER_TRACK: u32 = 1 << 14;
 const MAX_BAND_CYLINDERS: u32 = 1 << 11;
 
-/// 70 TB in sectors of 4 KiB. The index of the layout, of four bytes for each 2^16 sectors, then takes a megabyte.
-pub(crate) const MAX_CAPACITY_SECTORS: u64 = 1 << 34;
+/// 70 TB in sectors of 512 bytes. The index of the layout, of four bytes for each 2^16 sectors, then takes 8 MiB.
+pub(crate) const MAX_CAPACITY_SECTORS: u64 = 1 << 37;
 
 /// A cylinder and a head share 32 bits, eight of them the head's. The limit on cylinders is lower, because a seek table
 /// has an entry for each.
@@ -90,7 +90,7 @@ impl Profile {
         self.check(
             "capacity_sectors",
             (1..=MAX_CAPACITY_SECTORS).contains(&self.capacity_sectors),
-            || format!("{} is not in 1..=2^34", self.capacity_sectors),
+            || format!("{} is not in 1..=2^37", self.capacity_sectors),
         )?;
         self.check(
             "band_cylinders",

@@ -102,7 +102,7 @@ fn a_profile_that_its_template_does_not_give_is_refused() {
 /// A drive with sectors of 4 KiB does the same when it is addressed by sectors of 512 bytes.
 #[test]
 fn a_drive_is_the_same_by_sectors_of_512_bytes() {
-    let profile = Profile::shipped("wd-ultrastar-dc-hc310-hus726t6tale6l4").unwrap();
+    let profile = Profile::shipped("toshiba-mg10-mg10aca20te").unwrap();
     let spindle = |profile: &Profile| {
         let drive = Arc::new(Drive::new(profile).unwrap());
         SimulatedSpindle::new(drive, Scheduler::Sptf, 16).unwrap()
