@@ -157,6 +157,17 @@ fn further_vdevs_have_their_spindles_behind_the_first() {
 }
 
 #[test]
+fn vdevs_of_any_class_may_be_added() {
+    let text = with_further(
+        "special_small_blocks = \"8 KiB\"\n[[array.zfs.vdev]]\nclass = \"special\"\ndrives = 2\nat = \"2 min\"\n\
+         [[array.zfs.vdev]]\nclass = \"log\"\ndrives = 2\nat = \"3 min\"",
+    );
+    let scenario = Scenario::parse(&text, NAME).unwrap();
+    assert_eq!(scenario.arrays[0].layout.groups_added_ns(), [120_000_000_000, 180_000_000_000]);
+    assert_eq!(Scenario::parse(&scenario.to_toml().unwrap(), NAME).unwrap(), scenario);
+}
+
+#[test]
 fn further_vdevs_that_cannot_be_are_refused_with_a_remedy() {
     let special = "[[array.zfs.vdev]]\nclass = \"special\"\n";
     let log = "[[array.zfs.vdev]]\nclass = \"log\"\n";
@@ -164,8 +175,6 @@ fn further_vdevs_that_cannot_be_are_refused_with_a_remedy() {
         (format!("{special}redundancy = \"none\"\ndrives = 1"), "mismatched replication level"),
         (format!("{log}redundancy = \"raid-z1\"\ndrives = 3"), "unsupported 'log' device"),
         (format!("{special}redundancy = \"raid-z1\"\ndrives = 3"), "unsupported 'special' device"),
-        (format!("{special}drives = 2\nat = \"1 min\""), "are there from the start"),
-        (format!("{log}drives = 2\nat = \"1 min\""), "are there from the start"),
         (format!("{special}drives = 2\nright_sized = \"4 TiB\""), "more than the whole drive"),
         (format!("{special}drives = 2\nright_sized = \"16 MiB\""), "too small for metaslabs"),
         (format!("{special}drives = 5"), "5 drives are not a mirror"),

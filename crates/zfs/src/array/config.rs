@@ -17,8 +17,7 @@ pub struct ZfsConfig {
     /// The class of each vdev; those behind the last that is given are normal. The first is always normal. An array
     /// with any of them measures each vdev by itself ([`strewn_array::Growable::groups`]).
     pub classes: Vec<AllocationClass>,
-    /// The last so many vdevs, of the normal class, are added during the run
-    /// ([`strewn_array::Growable::add_group`]).
+    /// The last so many vdevs are added during the run ([`strewn_array::Growable::add_group`]).
     pub late_vdevs: usize,
     /// Data blocks of at most so many bytes on disk go to the special class (`special_small_blocks`); 0 for none.
     pub special_small_bytes: u64,

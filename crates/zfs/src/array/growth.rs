@@ -68,7 +68,8 @@ impl Growable<()> for ZfsArray {
         measures.collect()
     }
 
-    /// `zpool add`.
+    /// `zpool add`. Nothing moves: metadata goes to a special vdev as it is rewritten, the next log blocks go to a log
+    /// vdev.
     fn add_group(&mut self, now_ns: u64, driver: &mut impl Driver<()>) -> bool {
         let number = self.space.pool.vdevs();
         let Some(vdev) = self.config.vdevs.get(number) else { return false };
@@ -76,7 +77,7 @@ impl Growable<()> for ZfsArray {
         space.pool.add(*vdev, self.config.class_of(number));
         space.objects.add_metaslabs(space.pool.metaslab_count(number));
         space.order.set_slots(slots(&self.config, &space.pool));
-        self.transactions.room_bytes = space.room_bytes();
+        self.transactions.room_bytes = space.room_for(self.config.is_synchronous);
         self.advance(now_ns, driver);
         true
     }
