@@ -108,6 +108,10 @@ pub struct Counters {
     pub cleaning_reads: u64,
     /// Nanoseconds from begin to commit of those consistency points that have committed.
     pub consistency_point_ns: u64,
+    /// Blocks of metadata of a ZFS pool that found its special vdevs full, and went to normal ones.
+    pub spilled_metadata_blocks: u64,
+    /// Blocks of data that were meant for special vdevs and went to normal ones.
+    pub spilled_data_blocks: u64,
 }
 
 macro_rules! counters_of {
@@ -131,6 +135,7 @@ macro_rules! each_count {
             read_ahead_blocks, read_ahead_used, read_ahead_dropped,
             read_reallocation_blocks, read_reallocation_reads, scan_blocks, scan_reads,
             cleaning_blocks, cleaning_reads, consistency_point_ns,
+            spilled_metadata_blocks, spilled_data_blocks,
         )
     };
 }

@@ -8,8 +8,8 @@ use strewn_results::{
     DataLoss, FittedSetting, FreeSpace, GroupFigures, HostFigures, HostLoad, HostProcessor,
     HostReadHits, Housekeeping, MachineFigures, OperationFigures, OverheadArray,
     OverheadConfiguration, OverheadError, OverheadRow, PageCacheFigures, Parameter, ParityGroup,
-    Phase, Published, ReadAhead, ReallocationScan, Redundancy, Relocated, Relocation, ResponseTime,
-    Results, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands,
+    Phase, PoolFigures, Published, ReadAhead, ReallocationScan, Redundancy, Relocated, Relocation,
+    ResponseTime, Results, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands,
     SpindleFailure, Spindles, StripeDestages, Utilization, VolumeFigures, Workload,
     WorkloadFigures, rounded,
 };
@@ -466,6 +466,7 @@ fn of_segment(
         housekeeping: housekeeping(&segment.counters),
         snapshots: snapshots(segment),
         relocation: relocation(array, segment),
+        pool: pool(segment),
         volumes: volumes(array, segment),
         machine: of_machine(scenario, array, start_ns, segment),
         page_cache: page_cache(segment),
@@ -495,6 +496,17 @@ fn share(part: u64, whole: u64) -> f64 {
 fn stripe_destages(counters: &Counters) -> Option<StripeDestages> {
     let (full, reconstructed) = (counters.full_stripe_destages, counters.reconstruct_destages);
     (full + reconstructed > 0).then_some(StripeDestages { full, reconstructed })
+}
+
+/// Returns what only a ZFS pool does, if it did any of it.
+fn pool(segment: &Segment) -> Option<PoolFigures> {
+    let counters = &segment.counters;
+    let now = PoolFigures {
+        spilled_metadata_blocks: counters.spilled_metadata_blocks,
+        spilled_data_blocks: counters.spilled_data_blocks,
+        spilled_in_all_blocks: segment.layout.pool.spilled_blocks,
+    };
+    (now != PoolFigures::default()).then_some(now)
 }
 
 /// Returns what an array read ahead.

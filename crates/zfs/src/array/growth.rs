@@ -34,6 +34,13 @@ impl ZfsArray {
         self.space.pool.spilled()
     }
 
+    /// Counts what has found no room in the special class since it was `before`.
+    pub(super) fn note_spilled(&mut self, before: Spilled) {
+        let Spilled { data, metadata } = self.spilled();
+        self.counters.spilled_data_blocks += data - before.data;
+        self.counters.spilled_metadata_blocks += metadata - before.metadata;
+    }
+
     /// A log vdev whose drives have all failed gets no more log blocks: they go to the other vdevs.
     pub(super) fn note_log_loss(&mut self, spindle: SpindleIndex) {
         let vdev = self.drives.vdev_of(spindle.0);

@@ -229,6 +229,7 @@ impl ZfsArray {
         self.transactions.frees = self.space.is_freeing();
         let takes_snapshot = std::mem::take(&mut self.transactions.takes_snapshot);
         self.counters.snapshots_taken += u64::from(takes_snapshot);
+        let spilled = self.space.pool.spilled();
         let writes = match self.space.sync(&blocks, After { takes_snapshot, freed }) {
             Ok(writes) => VecDeque::from(writes),
             Err(error) => {
@@ -241,6 +242,7 @@ impl ZfsArray {
                 )
             }
         };
+        self.note_spilled(spilled);
         self.note_placed(&writes);
         self.transactions.room_bytes = self.space.room_for(self.config.is_synchronous);
         let data_blocks: usize = blocks.iter().map(Vec::len).sum();

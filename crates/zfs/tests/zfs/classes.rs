@@ -83,6 +83,22 @@ fn metadata_that_finds_special_vdevs_full_goes_to_normal_ones_and_is_counted() {
 }
 
 #[test]
+fn what_spills_during_a_run_is_counted_beside_what_filling_spilled() {
+    let mut config = pool(&[(AllocationClass::Special, 160 * MIB)]);
+    config.special_small_bytes = 8_192;
+    config.dirty_limit_bytes = 16 * MIB;
+    let mut machine = Machine::new(config);
+    let filled = machine.array.spilled().data;
+    assert_eq!(machine.array.counters().spilled_data_blocks, 0);
+    assert_eq!(machine.array.layout().pool.spilled_blocks, filled);
+    // What is on the special vdev may be written there again only when what it replaces is free.
+    overwrite(&mut machine, (0..1_000).map(|block| block * 31));
+    let spilled = machine.array.counters().spilled_data_blocks;
+    assert!(spilled > 100, "{spilled}");
+    assert_eq!(machine.array.layout().pool.spilled_blocks, filled + spilled);
+}
+
+#[test]
 fn log_blocks_go_to_log_vdevs_in_turn_and_nothing_else_does() {
     let logs = [(AllocationClass::Log, 128 * MIB), (AllocationClass::Log, 128 * MIB)];
     let mut config = pool(&logs);

@@ -2,7 +2,7 @@
 
 use super::Group::{
     Bands, ClientRaid, Failures, Frag, Machine, PageCache, Phases, ReadAhead, Relocation,
-    Snapshots, StripeDestages,
+    Snapshots, Spills, StripeDestages,
 };
 use super::OverSegments::{Longest, MeanOfOperations, MeanOverTime, Sum, Weighted};
 use super::Table::{Array, Compare, Host, OfGroup, Terminal, TerminalIfRoom, TerminalUnlessFull};
@@ -355,6 +355,16 @@ columns! {
     /// when the last reallocation scan ended, s from the start
     number("reallocation_scan_ended_s", Unit::Seconds, field!(relocation?.scan?.ended_at_seconds))
         .headed("scan\nended\nat, s", "scan ended at, s").in_table_of(Relocation).unlisted();
+    /// blocks of metadata that found a ZFS pool's special vdevs full, and went to normal ones
+    count("spilled_metadata_blocks", field!(pool?.spilled_metadata_blocks))
+        .headed("spilled\nmetadata", "blocks of metadata spilled from special vdevs").in_table_of(Spills);
+    /// blocks of data meant for special vdevs that went to normal ones
+    count("spilled_data_blocks", field!(pool?.spilled_data_blocks))
+        .headed("spilled\ndata", "blocks of data spilled from special vdevs").in_table_of(Spills);
+    /// blocks spilled from special vdevs since the pool was created, as its volumes were filled included
+    number("spilled_in_all_blocks", Unit::None, field!(pool?.spilled_in_all_blocks))
+        .headed("blocks\nspilled\nso far", "blocks spilled since the pool was created")
+        .on(&[Terminal, OfGroup]).in_group(Spills).yielding(4);
     /// lower end of the band of the IOPS
     number("host_ops_per_s_low", Unit::Iops, field!(band.as_deref()?.iops.low))
         .in_group(Bands);

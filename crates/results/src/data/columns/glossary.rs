@@ -45,6 +45,7 @@ impl Group {
             Self::Phases => "phases",
             Self::Relocation => "relocation",
             Self::Frag => "a ZFS pool",
+            Self::Spills => "special vdevs that are full",
             Self::StripeDestages => "stripes destaged together",
             Self::Bands => "bands",
             Self::Housekeeping => "housekeeping",

@@ -150,6 +150,8 @@ pub enum Group {
     Relocation,
     /// A ZFS pool has its FRAG.
     Frag,
+    /// Special vdevs of a ZFS pool are full.
+    Spills,
     /// An array in place destages stripes together.
     StripeDestages,
     /// Figures have bands.
@@ -375,6 +377,7 @@ impl Group {
             Self::Phases => segment.phase.is_some(),
             Self::Relocation => segment.relocation.is_some(),
             Self::Frag => segment.free_space.is_some_and(|space| space.frag_percent.is_some()),
+            Self::Spills => segment.pool.is_some_and(|pool| pool.has_spilled()),
             Self::StripeDestages => segment.stripe_destages.is_some(),
             Self::Bands => segment.band.is_some(),
             Self::Housekeeping => segment.housekeeping.is_some(),
