@@ -186,11 +186,22 @@ pub struct PoolMeasures {
     /// Blocks meant for special vdevs that have gone to normal ones since the pool was created, those of volumes that
     /// were filled before the run included.
     pub spilled_blocks: u64,
+    /// Whether it has an L2ARC.
+    pub has_l2arc: bool,
+    /// Bytes of blocks that its L2ARC holds.
+    pub l2arc_bytes: u64,
+    /// Memory for headers of those of them that are not in the ARC.
+    pub l2arc_header_bytes: u64,
 }
 
 impl PoolMeasures {
     fn plus(self, other: Self) -> Self {
-        Self { spilled_blocks: self.spilled_blocks + other.spilled_blocks }
+        Self {
+            spilled_blocks: self.spilled_blocks + other.spilled_blocks,
+            has_l2arc: self.has_l2arc || other.has_l2arc,
+            l2arc_bytes: self.l2arc_bytes + other.l2arc_bytes,
+            l2arc_header_bytes: self.l2arc_header_bytes + other.l2arc_header_bytes,
+        }
     }
 }
 

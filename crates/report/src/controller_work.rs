@@ -7,11 +7,13 @@ use strewn_results::{ArrayResults, Column, Group, Results, Table, Unit};
 /// The title of the section.
 pub(crate) const CONTROLLER_WORK_HEADING: &str = "What the controller did besides serving hosts";
 
-const GROUPS: [Group; 5] = [
+const GROUPS: [Group; 7] = [
     Group::ReadAhead,
     Group::StripeDestages,
     Group::Relocation,
     Group::Spills,
+    Group::L2arc,
+    Group::Trim,
     Group::Housekeeping,
 ];
 

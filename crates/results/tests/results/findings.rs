@@ -64,6 +64,7 @@ fn blocks_that_spill_from_special_vdevs_are_found_with_place_and_remedy() {
                 spilled_metadata_blocks: metadata,
                 spilled_data_blocks: data,
                 spilled_in_all_blocks: in_all,
+                ..PoolFigures::default()
             });
         }
     };

@@ -168,6 +168,23 @@ fn vdevs_of_any_class_may_be_added() {
 }
 
 #[test]
+fn a_cache_device_is_none_of_the_spindles() {
+    let text = with_further(
+        "autotrim = true\n[array.zfs.l2arc]\nsize = \"400 GB\"\nlatency = \"60 us\"\nwrite_max = \"8 MiB\"\n\
+         noprefetch = false",
+    );
+    let scenario = Scenario::parse(&text, NAME).unwrap();
+    assert_eq!(scenario.arrays[0].layout.spindles(), 8);
+    assert_eq!(Scenario::parse(&scenario.to_toml().unwrap(), NAME).unwrap(), scenario);
+    let (scaled, _) = scenario.scaled_down(64);
+    assert_eq!(Scenario::parse(&scaled.to_toml().unwrap(), NAME).unwrap(), scaled);
+    let error = error_of(&with_further("[array.zfs.l2arc]\nsize = \"1 MiB\""));
+    let [problem] = error.problems() else { panic!("{error}") };
+    assert_eq!(problem.field(), "array[tank].zfs.l2arc.size");
+    assert!(problem.help().contains("at least 64 MiB"), "{error}");
+}
+
+#[test]
 fn further_vdevs_that_cannot_be_are_refused_with_a_remedy() {
     let special = "[[array.zfs.vdev]]\nclass = \"special\"\n";
     let log = "[[array.zfs.vdev]]\nclass = \"log\"\n";

@@ -10,10 +10,10 @@ use crate::pool::{Pool, PoolOptions};
 
 /// The pool with the vdevs that it has from the start.
 pub fn pool_at_start(config: &ZfsConfig) -> Pool {
-    let ZfsConfig { version, special_small_bytes, .. } = *config;
+    let ZfsConfig { version, special_small_bytes, autotrim, .. } = *config;
     let at_start = config.vdevs.len() - config.late_vdevs;
     assert_eq!(config.class_of(0), AllocationClass::Normal, "the first vdev is normal");
-    let options = PoolOptions { version, special_small_bytes };
+    let options = PoolOptions { version, special_small_bytes, autotrim };
     let mut pool = Pool::new(&config.vdevs[..1], options);
     for (number, vdev) in config.vdevs[..at_start].iter().enumerate().skip(1) {
         pool.add(*vdev, config.class_of(number));
@@ -39,6 +39,18 @@ impl ZfsArray {
         let Spilled { data, metadata } = self.spilled();
         self.counters.spilled_data_blocks += data - before.data;
         self.counters.spilled_metadata_blocks += metadata - before.metadata;
+    }
+
+    /// Trims what was freed. A drive that has failed, or whose spare is being resilvered, is left out.
+    pub(super) fn note_trimmed(&mut self) {
+        let drives = &self.drives;
+        let is_skipped = |vdev: usize, drive: u8| {
+            drives.is_failed_or_resilvered(drives.first_of(vdev as u16) + u16::from(drive))
+        };
+        let trimmed = self.space.pool.autotrim(is_skipped);
+        self.counters.trimmed_ranges += trimmed.ranges;
+        self.counters.trimmed_bytes += trimmed.bytes;
+        self.counters.trim_skipped_bytes += trimmed.skipped_bytes;
     }
 
     /// A log vdev whose drives have all failed gets no more log blocks: they go to the other vdevs.

@@ -54,7 +54,10 @@ impl ZfsArray {
         self.space.pool.for_each_free_segment(|bytes| runs.add(bytes / BLOCK_BYTES));
         let frag_percent = Some(self.fragmentation() as u8);
         let free_space = Some(runs.free_space());
-        let pool = PoolMeasures { spilled_blocks: self.spilled().blocks() };
+        let (l2arc_bytes, l2arc_header_bytes) = self.arc.l2arc_sizes();
+        let spilled_blocks = self.spilled().blocks();
+        let has_l2arc = self.arc.has_l2arc();
+        let pool = PoolMeasures { spilled_blocks, has_l2arc, l2arc_bytes, l2arc_header_bytes };
         LayoutMeasures { luns, free_space, frag_percent, pool }
     }
 

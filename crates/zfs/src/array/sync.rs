@@ -243,6 +243,7 @@ impl ZfsArray {
             }
         };
         self.note_spilled(spilled);
+        self.note_rewritten(&blocks);
         self.note_placed(&writes);
         self.transactions.room_bytes = self.space.room_for(self.config.is_synchronous);
         let data_blocks: usize = blocks.iter().map(Vec::len).sum();
@@ -290,6 +291,7 @@ impl ZfsArray {
             }
         }
         self.space.pool.sync_done();
+        self.note_trimmed();
         self.transactions.room_bytes = self.space.room_for(self.config.is_synchronous);
         for operation in self.intent_log.on_synced(self.transactions.open_bytes == 0) {
             driver.acknowledge(operation, Acknowledge::Now, ());

@@ -46,6 +46,8 @@ impl Group {
             Self::Relocation => "relocation",
             Self::Frag => "a ZFS pool",
             Self::Spills => "special vdevs that are full",
+            Self::L2arc => "an L2ARC",
+            Self::Trim => "autotrim",
             Self::StripeDestages => "stripes destaged together",
             Self::Bands => "bands",
             Self::Housekeeping => "housekeeping",

@@ -152,6 +152,10 @@ pub enum Group {
     Frag,
     /// Special vdevs of a ZFS pool are full.
     Spills,
+    /// A ZFS pool has an L2ARC.
+    L2arc,
+    /// A ZFS pool trims what is freed.
+    Trim,
     /// An array in place destages stripes together.
     StripeDestages,
     /// Figures have bands.
@@ -378,6 +382,8 @@ impl Group {
             Self::Relocation => segment.relocation.is_some(),
             Self::Frag => segment.free_space.is_some_and(|space| space.frag_percent.is_some()),
             Self::Spills => segment.pool.is_some_and(|pool| pool.has_spilled()),
+            Self::L2arc => segment.pool.is_some_and(|pool| pool.l2arc.is_some()),
+            Self::Trim => segment.pool.is_some_and(|pool| pool.trimmed.is_some()),
             Self::StripeDestages => segment.stripe_destages.is_some(),
             Self::Bands => segment.band.is_some(),
             Self::Housekeeping => segment.housekeeping.is_some(),
