@@ -42,6 +42,8 @@ const LEAST_SECTORS: u64 = 64;
 impl L2arc {
     pub(super) fn config(&self, zfs: &Zfs, scale_down: u32) -> L2arcConfig {
         let (write_max_bytes, headroom_writes) = write_max_and_headroom(zfs.version);
+        // As one that is given is scaled: writes come as much sooner.
+        let write_max_bytes = write_max_bytes / u64::from(scale_down).isqrt().max(1);
         let options = L2arcOptions {
             bytes: self.bytes.max(LEAST_SECTORS << zfs.ashift),
             scale_down,
