@@ -108,6 +108,22 @@ pub struct Counters {
     pub cleaning_reads: u64,
     /// Nanoseconds from begin to commit of those consistency points that have committed.
     pub consistency_point_ns: u64,
+    /// Blocks of metadata of a ZFS pool that found its special vdevs full, and went to normal ones.
+    pub spilled_metadata_blocks: u64,
+    /// Blocks of data that were meant for special vdevs and went to normal ones.
+    pub spilled_data_blocks: u64,
+    /// Blocks that a ZFS pool's ARC lacked and its L2ARC was asked for; none without one.
+    pub l2arc_lookups: u64,
+    /// Those of them that were read from there.
+    pub l2arc_hits: u64,
+    /// Bytes written to the L2ARC.
+    pub l2arc_written_bytes: u64,
+    /// Ranges of drives of a ZFS pool that were trimmed.
+    pub trimmed_ranges: u64,
+    /// Bytes of them.
+    pub trimmed_bytes: u64,
+    /// Bytes of drives that were to be trimmed, in ranges that are too short for it.
+    pub trim_skipped_bytes: u64,
 }
 
 macro_rules! counters_of {
@@ -131,6 +147,9 @@ macro_rules! each_count {
             read_ahead_blocks, read_ahead_used, read_ahead_dropped,
             read_reallocation_blocks, read_reallocation_reads, scan_blocks, scan_reads,
             cleaning_blocks, cleaning_reads, consistency_point_ns,
+            spilled_metadata_blocks, spilled_data_blocks,
+            l2arc_lookups, l2arc_hits, l2arc_written_bytes,
+            trimmed_ranges, trimmed_bytes, trim_skipped_bytes,
         )
     };
 }

@@ -176,6 +176,33 @@ pub struct LayoutMeasures {
     pub free_space: Option<FreeSpace>,
     /// What a ZFS pool calls its fragmentation (FRAG), in percent; `None` for any other array.
     pub frag_percent: Option<u8>,
+    /// What else a ZFS pool has; nothing for any other array.
+    pub pool: PoolMeasures,
+}
+
+/// What a ZFS pool has besides its volumes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, SavedValue)]
+pub struct PoolMeasures {
+    /// Blocks meant for special vdevs that have gone to normal ones since the pool was created, those of volumes that
+    /// were filled before the run included.
+    pub spilled_blocks: u64,
+    /// Whether it has an L2ARC.
+    pub has_l2arc: bool,
+    /// Bytes of blocks that its L2ARC holds.
+    pub l2arc_bytes: u64,
+    /// Memory for headers of those of them that are not in the ARC.
+    pub l2arc_header_bytes: u64,
+}
+
+impl PoolMeasures {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            spilled_blocks: self.spilled_blocks + other.spilled_blocks,
+            has_l2arc: self.has_l2arc || other.has_l2arc,
+            l2arc_bytes: self.l2arc_bytes + other.l2arc_bytes,
+            l2arc_header_bytes: self.l2arc_header_bytes + other.l2arc_header_bytes,
+        }
+    }
 }
 
 /// A parity group of an array with several, or a disk group.
@@ -203,7 +230,12 @@ impl LayoutMeasures {
     /// That of no LUNs.
     #[must_use]
     pub fn nothing() -> Self {
-        Self { luns: Vec::new(), free_space: None, frag_percent: None }
+        Self {
+            luns: Vec::new(),
+            free_space: None,
+            frag_percent: None,
+            pool: PoolMeasures::default(),
+        }
     }
 
     /// The layouts of two arrays as those of one, the LUNs of `other` last.
@@ -211,6 +243,7 @@ impl LayoutMeasures {
     pub fn with(mut self, other: Self) -> Self {
         self.luns.extend(other.luns);
         self.frag_percent = self.frag_percent.max(other.frag_percent);
+        self.pool = self.pool.plus(other.pool);
         self.free_space = match (self.free_space, other.free_space) {
             (Some(one), Some(other)) => Some(one.with(&other)),
             (one, other) => one.or(other),

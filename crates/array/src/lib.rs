@@ -148,7 +148,7 @@ pub use counters::Counters;
 pub use crc::{crc32c, crc32c_of_parts};
 pub use driver::{
     Acknowledge, Array, Driver, Durability, GroupMeasures, HostOperation, LayoutMeasures,
-    LunLayoutMeasures, OperationId, Refusal, SpindleCommand, Tag, Work,
+    LunLayoutMeasures, OperationId, PoolMeasures, Refusal, SpindleCommand, Tag, Work,
 };
 pub use error::ArrayConfigError;
 pub use failure::{DataLost, FailedSpindle, Rebuild};

@@ -7,8 +7,15 @@ use strewn_results::{ArrayResults, Column, Group, Results, Table, Unit};
 /// The title of the section.
 pub(crate) const CONTROLLER_WORK_HEADING: &str = "What the controller did besides serving hosts";
 
-const GROUPS: [Group; 4] =
-    [Group::ReadAhead, Group::StripeDestages, Group::Relocation, Group::Housekeeping];
+const GROUPS: [Group; 7] = [
+    Group::ReadAhead,
+    Group::StripeDestages,
+    Group::Relocation,
+    Group::Spills,
+    Group::L2arc,
+    Group::Trim,
+    Group::Housekeeping,
+];
 
 fn all() -> impl Iterator<Item = &'static Column> {
     Column::of_table(Table::OfGroup).filter(|column| GROUPS.contains(&column.group))

@@ -64,6 +64,7 @@ pub use data::of_segment::{ResponseTime, SegmentLayout};
 pub use data::overhead::OverheadRow;
 pub use data::page_cache::PageCacheFigures;
 pub use data::phase::Phase;
+pub use data::pool::{L2arcFigures, PoolFigures, TrimFigures};
 pub use data::published::{Published, PublishedArray, PublishedRatio};
 pub use data::published_row::PublishedRow;
 pub use data::redundancy::{DataLoss, REBUILD_NOTE, Redundancy, SpindleFailure};

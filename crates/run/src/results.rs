@@ -6,11 +6,11 @@ use strewn_array::{Counters, FailedSpindle, LunLayoutMeasures};
 use strewn_results::{
     AccessMix, ArrayResults, Cache, Checks, ConsistencyPoints, ControllerFigures, CoresFigures,
     DataLoss, FittedSetting, FreeSpace, GroupFigures, HostFigures, HostLoad, HostProcessor,
-    HostReadHits, Housekeeping, MachineFigures, OperationFigures, OverheadArray,
+    HostReadHits, Housekeeping, L2arcFigures, MachineFigures, OperationFigures, OverheadArray,
     OverheadConfiguration, OverheadError, OverheadRow, PageCacheFigures, Parameter, ParityGroup,
-    Phase, Published, ReadAhead, ReallocationScan, Redundancy, Relocated, Relocation, ResponseTime,
-    Results, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands,
-    SpindleFailure, Spindles, StripeDestages, Utilization, VolumeFigures, Workload,
+    Phase, PoolFigures, Published, ReadAhead, ReallocationScan, Redundancy, Relocated, Relocation,
+    ResponseTime, Results, SIGNIFICANT_DIGITS, SegmentLayout, Setting, Snapshots, SpindleCommands,
+    SpindleFailure, Spindles, StripeDestages, TrimFigures, Utilization, VolumeFigures, Workload,
     WorkloadFigures, rounded,
 };
 use strewn_scenario::{
@@ -28,6 +28,7 @@ use strewn_scenario::build::machine;
 
 const NS_PER_MS: f64 = 1e6;
 const MIB: f64 = (1 << 20) as f64;
+const GIB: f64 = (1 << 30) as f64;
 /// Blocks of 4 KiB in a GiB.
 const BLOCKS_PER_GIB: f64 = (1 << 18) as f64;
 
@@ -466,6 +467,7 @@ fn of_segment(
         housekeeping: housekeeping(&segment.counters),
         snapshots: snapshots(segment),
         relocation: relocation(array, segment),
+        pool: pool(segment),
         volumes: volumes(array, segment),
         machine: of_machine(scenario, array, start_ns, segment),
         page_cache: page_cache(segment),
@@ -495,6 +497,33 @@ fn share(part: u64, whole: u64) -> f64 {
 fn stripe_destages(counters: &Counters) -> Option<StripeDestages> {
     let (full, reconstructed) = (counters.full_stripe_destages, counters.reconstruct_destages);
     (full + reconstructed > 0).then_some(StripeDestages { full, reconstructed })
+}
+
+/// Returns what only a ZFS pool does, if it did any of it.
+fn pool(segment: &Segment) -> Option<PoolFigures> {
+    let (counters, layout) = (&segment.counters, &segment.layout.pool);
+    let seconds = segment.length_ns.max(1) as f64 / 1e9;
+    let l2arc = layout.has_l2arc.then(|| L2arcFigures {
+        lookups: counters.l2arc_lookups,
+        hit_percent: (counters.l2arc_lookups > 0)
+            .then(|| 100.0 * share(counters.l2arc_hits, counters.l2arc_lookups)),
+        written_mib_per_s: counters.l2arc_written_bytes as f64 / MIB / seconds,
+        held_gib: layout.l2arc_bytes as f64 / GIB,
+        header_mib: layout.l2arc_header_bytes as f64 / MIB,
+    });
+    let trimmed = TrimFigures {
+        ranges: counters.trimmed_ranges,
+        gib: counters.trimmed_bytes as f64 / GIB,
+        skipped_gib: counters.trim_skipped_bytes as f64 / GIB,
+    };
+    let now = PoolFigures {
+        spilled_metadata_blocks: counters.spilled_metadata_blocks,
+        spilled_data_blocks: counters.spilled_data_blocks,
+        spilled_in_all_blocks: layout.spilled_blocks,
+        l2arc,
+        trimmed: (trimmed != TrimFigures::default()).then_some(trimmed),
+    };
+    (now != PoolFigures::default()).then_some(now)
 }
 
 /// Returns what an array read ahead.

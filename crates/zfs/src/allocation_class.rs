@@ -40,6 +40,11 @@ pub struct Spilled {
 }
 
 impl Spilled {
+    /// Of both kinds.
+    pub(crate) fn blocks(self) -> u64 {
+        self.data + self.metadata
+    }
+
     pub(crate) fn add(&mut self, contents: Contents) {
         match contents {
             Contents::Data => self.data += 1,

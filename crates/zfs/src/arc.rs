@@ -9,10 +9,13 @@
 //! own headers as part of the cache.
 
 mod blocks;
+mod l2arc;
 
 use strewn_base::state::SavedValue;
 
-use blocks::{Blocks, Entry, IN_FLIGHT, INDIRECT, METADATA, PREFETCHED, State};
+use blocks::{Blocks, Entry, IN_FLIGHT, INDIRECT, METADATA, PREFETCHED, State, UNFIT};
+use l2arc::L2arc;
+pub use l2arc::{Extent, Feed, L2arcOptions};
 
 /// A block used again within this time of its last use has not become frequent (`ARC_MINTIME`).
 const LEAST_FREQUENT_MS: u32 = 62;
@@ -150,6 +153,10 @@ pub struct Arc {
     ghost_targets: GhostBytes,
     /// When eviction last failed to make room. It is tried again a millisecond later.
     stalled_ms: Option<u32>,
+    /// Whether it has evicted anything. In OpenZFS it is warm when memory was first short.
+    is_warm: bool,
+    /// What is on a cache device.
+    l2arc: Option<Box<L2arc>>,
 }
 
 impl Arc {
@@ -163,6 +170,8 @@ impl Arc {
             ghost_hits: GhostBytes::default(),
             ghost_targets: GhostBytes::default(),
             stalled_ms: None,
+            is_warm: false,
+            l2arc: None,
         }
     }
 
@@ -216,6 +225,7 @@ impl Arc {
         let prefetched = if intent == Intent::Prefetch { PREFETCHED } else { 0 };
         let Some(at) = self.blocks.find(block.key) else {
             let flags = block.kind.flags() | prefetched | IN_FLIGHT;
+            self.note_listed(block.key, true);
             self.blocks.add(Entry::new(block.key, block.bytes, State::Mru, flags, now_ms));
             self.make_room(now_ms);
             return Found::Miss;
@@ -233,7 +243,7 @@ impl Arc {
                 self.blocks.change(at, |entry| {
                     entry.state = if is_recent { State::Mru } else { State::Mfu };
                     entry.bytes = block.bytes;
-                    entry.flags = entry.flags & !PREFETCHED | prefetched | IN_FLIGHT;
+                    entry.flags = entry.flags & !(PREFETCHED | UNFIT) | prefetched | IN_FLIGHT;
                     entry.accessed_ms = now_ms;
                 });
                 self.make_room(now_ms);
@@ -246,7 +256,7 @@ impl Arc {
         let entry = &mut self.blocks[at];
         let was_prefetched = entry.is(PREFETCHED);
         let in_flight = entry.is(IN_FLIGHT);
-        entry.flags = entry.flags & !PREFETCHED | prefetched;
+        entry.flags = entry.flags & !(PREFETCHED | UNFIT) | prefetched;
         // The prefetch has already counted this use.
         let may_promote = entry.state == State::Mru && !in_flight && !was_prefetched;
         let age_ms = now_ms.wrapping_sub(entry.accessed_ms);
@@ -268,7 +278,9 @@ impl Arc {
         if let Some(at) = self.blocks.find(key)
             && self.blocks[at].is(IN_FLIGHT)
         {
-            self.blocks.change(at, |entry| entry.flags &= !IN_FLIGHT);
+            let is_unfit = self.blocks[at].is(PREFETCHED) && !self.caches_prefetched();
+            let unfit = if is_unfit { UNFIT } else { 0 };
+            self.blocks.change(at, |entry| entry.flags = entry.flags & !IN_FLIGHT | unfit);
         }
     }
 
@@ -279,6 +291,7 @@ impl Arc {
     pub fn make_dirty(&mut self, now_ns: u64, block: Block) {
         let now_ms = milliseconds(now_ns);
         let flags = block.kind.flags();
+        self.forget_on_device(block.key);
         match self.blocks.find(block.key) {
             Some(at) => self.blocks.change(at, |entry| {
                 let others = if entry.state == State::Anonymous { entry.dirty } else { 0 };
@@ -316,6 +329,7 @@ impl Arc {
     /// A block was freed: it and its ghost are forgotten (`arc_freed`). One that is being read stays until it is
     /// evicted.
     pub fn remove(&mut self, key: u64) {
+        self.forget_on_device(key);
         if let Some(at) = self.blocks.find(key)
             && !self.blocks[at].is(IN_FLIGHT)
         {
@@ -323,12 +337,27 @@ impl Arc {
         }
     }
 
+    /// A block comes into a list, or leaves the last one.
+    #[inline]
+    fn note_listed(&mut self, key: u64, is_listed: bool) {
+        if let Some(l2arc) = &mut self.l2arc {
+            l2arc.note_listed(key, is_listed);
+        }
+    }
+
+    /// Removes what is in a list.
+    #[inline]
+    fn remove_listed(&mut self, at: u32) {
+        self.note_listed(self.blocks[at].key(), false);
+        self.blocks.remove(at);
+    }
+
     /// Forgets all blocks that are neither dirty nor being read, and all ghosts (`arc_flush`).
     pub fn forget_clean(&mut self) {
         for state in [State::Mru, State::Mfu, State::MruGhost, State::MfuGhost] {
             for is_metadata in [false, true] {
                 while let Some(at) = self.blocks.oldest(state, is_metadata) {
-                    self.blocks.remove(at);
+                    self.remove_listed(at);
                 }
             }
         }
@@ -337,7 +366,7 @@ impl Arc {
     /// Evicts if the cache is too large. Nothing but an access that brings a block in asks for it, as in OpenZFS.
     #[inline]
     fn make_room(&mut self, now_ms: u32) {
-        let most = self.options.limit_bytes + self.options.overflow_bytes;
+        let most = self.limit_bytes() + self.options.overflow_bytes;
         if self.blocks.resident_bytes() > most && self.stalled_ms != Some(now_ms) {
             self.evict(now_ms);
         }
@@ -345,6 +374,7 @@ impl Arc {
 
     #[cold]
     fn evict(&mut self, now_ms: u32) {
+        self.is_warm = true;
         self.adapt();
         while self.evict_once(now_ms) > 0 && self.over() > 0 {}
         self.stalled_ms = (self.over() > 0).then_some(now_ms);
@@ -352,7 +382,14 @@ impl Arc {
 
     /// Bytes above the limit.
     fn over(&self) -> i64 {
-        self.blocks.resident_bytes() as i64 - self.options.limit_bytes as i64
+        self.blocks.resident_bytes() as i64 - self.limit_bytes() as i64
+    }
+
+    /// What blocks may have: headers of those on a cache device take their part.
+    #[inline]
+    fn limit_bytes(&self) -> u64 {
+        let headers = self.l2arc.as_ref().map_or(0, |l2arc| l2arc.header_bytes());
+        self.options.limit_bytes.saturating_sub(headers)
     }
 
     /// Moves the shares toward the lists whose ghosts were accessed.
@@ -386,7 +423,7 @@ impl Arc {
     /// Evicts from each list what it has beyond its share, metadata first, and from frequent data what is left. Returns
     /// the bytes evicted.
     fn evict_once(&mut self, now_ms: u32) -> u64 {
-        let limit = self.options.limit_bytes;
+        let limit = self.limit_bytes();
         let ArcShares { metadata, mru_data, mru_metadata } = self.shares;
         let before = self.blocks.resident_bytes();
 
@@ -440,7 +477,7 @@ impl Arc {
             let age_ms = now_ms.wrapping_sub(entry.accessed_ms);
             let evicted = i64::from(entry.bytes);
             if state.is_ghost() {
-                self.blocks.remove(at);
+                self.remove_listed(at);
             } else if entry.is(PREFETCHED | INDIRECT) && age_ms < LEAST_LIFE_MS {
                 continue;
             } else {

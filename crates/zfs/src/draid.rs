@@ -169,7 +169,7 @@ impl DraidLayout {
     }
 
     /// Data bytes of whole stripes (`vdev_draid_asize_to_psize`).
-    fn data_bytes(&self, allocated_bytes: u64) -> u64 {
+    pub(crate) fn data_bytes(&self, allocated_bytes: u64) -> u64 {
         allocated_bytes / self.draid.group_width() * u64::from(self.draid.data)
     }
 

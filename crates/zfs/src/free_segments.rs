@@ -69,6 +69,11 @@ impl FreeSegments {
         self.by_place.range(..=sector).next_back().is_some_and(|(_, end)| *end > sector)
     }
 
+    /// Whether a range is free.
+    pub fn has(&self, start: u32, end: u32) -> bool {
+        self.by_place.range(..=start).next_back().is_some_and(|(_, its_end)| *its_end >= end)
+    }
+
     fn insert(&mut self, start: u32, end: u32) {
         let length = end - start;
         self.by_place.insert(start, end);

@@ -109,6 +109,7 @@
 mod allocation_class;
 pub mod arc;
 mod array;
+mod autotrim;
 mod block;
 mod draid;
 mod fragmentation;
@@ -126,8 +127,10 @@ mod vdev;
 mod volume;
 
 pub use allocation_class::{AllocationClass, Spilled};
+pub use arc::L2arcOptions;
 pub use array::{
-    PipelineCosts, ResilverKind, ScanKind, VolumeConfig, VolumeScanConfig, ZfsArray, ZfsConfig,
+    L2arcConfig, PipelineCosts, ResilverKind, ScanKind, VolumeConfig, VolumeScanConfig, ZfsArray,
+    ZfsConfig,
 };
 pub use block::{Block, BlockWrite, Stage};
 pub use draid::{Draid, DraidColumns, DraidLayout};

@@ -7,6 +7,7 @@
 
 use strewn_base::state::SavedValue;
 
+use crate::autotrim::Ranges;
 use crate::fragmentation::{Histogram, Version};
 use crate::free_segments::FreeSegments;
 
@@ -80,6 +81,8 @@ pub struct Metaslab {
     /// Its weight when it was activated.
     activation: Option<Weight>,
     largest: u32,
+    /// Freed, and not allocated or trimmed since (`ms_trim`); `None` in a pool that trims nothing.
+    to_trim: Option<Ranges>,
 }
 
 impl Metaslab {
@@ -106,7 +109,26 @@ impl Metaslab {
             active_as: None,
             activation: None,
             largest: sectors,
+            to_trim: None,
         }
+    }
+
+    /// The same, in a pool that trims what is freed.
+    pub fn that_trims(self) -> Self {
+        Self { to_trim: Some(Ranges::default()), ..self }
+    }
+
+    /// Whether there is anything to trim.
+    pub fn has_ranges_to_trim(&self) -> bool {
+        self.to_trim.as_ref().is_some_and(|ranges| !ranges.is_empty())
+    }
+
+    /// Takes what is to be trimmed, all of which is free.
+    pub fn take_ranges_to_trim(&mut self) -> Ranges {
+        let ranges = self.to_trim.as_mut().map(std::mem::take).unwrap_or_default();
+        let are_free = ranges.iter().all(|(start, end)| self.free.has(start, end));
+        assert!(are_free, "what is trimmed may be allocated");
+        ranges
     }
 
     /// Allocatable sectors: the first, and how many.
@@ -153,6 +175,9 @@ impl Metaslab {
         let found = found.or_else(|| self.free.best_fit(sectors));
         if let Some(start) = found {
             self.free.take(start, sectors);
+            if let Some(ranges) = &mut self.to_trim {
+                ranges.clear(start, sectors);
+            }
             self.cursors[cursor] = start + sectors;
             self.allocating += sectors;
         }
@@ -232,6 +257,10 @@ impl Metaslab {
     pub fn sync_done(&mut self, txg: u64, version: Version, defers: bool) {
         let parity = txg as usize % DEFERRED;
         let slot = &mut self.deferred[parity];
+        if let Some(ranges) = &mut self.to_trim {
+            let at_once = if defers { &[][..] } else { &self.freed };
+            slot.iter().chain(at_once).for_each(|(start, sectors)| ranges.add(*start, *sectors));
+        }
         for (start, sectors) in slot.drain(..) {
             self.free.add(start, sectors);
         }

@@ -37,10 +37,13 @@ pub struct PlaceInGroup {
 }
 
 impl MetaslabGroup {
-    /// The metaslabs of a vdev, without the one of another class.
-    pub fn new(vdev: &Vdev, excluded: Option<u32>) -> Self {
+    /// The metaslabs of a vdev, without the one of another class. `trims` is whether what is freed is trimmed.
+    pub fn new(vdev: &Vdev, excluded: Option<u32>, trims: bool) -> Self {
         let size = vdev.metaslabs();
-        let metaslab = |number| Metaslab::new(vdev.metaslab_sectors(number), vdev.ashift);
+        let metaslab = |number| {
+            let new = Metaslab::new(vdev.metaslab_sectors(number), vdev.ashift);
+            if trims { new.that_trims() } else { new }
+        };
         Self {
             metaslabs: (0..size.count).map(metaslab).collect(),
             excluded,
@@ -52,6 +55,14 @@ impl MetaslabGroup {
     /// Its metaslabs.
     pub fn metaslabs(&self) -> &[Metaslab] {
         &self.metaslabs
+    }
+
+    /// What is to be trimmed of a metaslab, in sectors of the vdev, in order.
+    pub fn take_ranges_to_trim(&mut self, metaslab: u32) -> Vec<(u64, u64)> {
+        let first = u64::from(metaslab) << self.shift;
+        let ranges = self.metaslabs[metaslab as usize].take_ranges_to_trim();
+        let of_vdev = |(start, end): (u32, u32)| (first + u64::from(start), first + u64::from(end));
+        ranges.iter().map(of_vdev).collect()
     }
 
     fn order(&self, id: u32) -> Order {

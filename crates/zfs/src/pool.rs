@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use strewn_base::state::SavedValue;
 
 use crate::allocation_class::{AllocationClass, ClassGroups, Contents, Spilled};
+use crate::autotrim::{TrimTurn, Trimmed, trim};
 use crate::fragmentation::Version;
 use crate::metaslab_group::{MetaslabGroup, PlaceInGroup};
 use crate::vdev::{MetaslabSize, Vdev};
@@ -92,6 +93,8 @@ pub struct PoolOptions {
     pub version: Version,
     /// Data blocks of at most so many bytes on disk go to the special class (`special_small_blocks`); 0 for none.
     pub special_small_bytes: u64,
+    /// Whether freed space is collected to be trimmed (`autotrim`).
+    pub autotrim: bool,
 }
 
 /// A top-level vdev and its metaslabs.
@@ -109,6 +112,8 @@ struct Top {
     bias: i64,
     /// Bytes in use after the last transaction group.
     allocated: u64,
+    /// Which metaslab is trimmed next.
+    trim_turn: TrimTurn,
 }
 
 impl Top {
@@ -135,6 +140,7 @@ pub struct Pool {
     tops: Vec<Top>,
     version: Version,
     special_small_bytes: u64,
+    autotrim: bool,
     /// The vdevs of each class, and whose turn it is.
     classes: [ClassGroups; AllocationClass::COUNT],
     spilled: Spilled,
@@ -203,6 +209,7 @@ impl Pool {
             tops: Vec::new(),
             version: options.version,
             special_small_bytes: options.special_small_bytes,
+            autotrim: options.autotrim,
             classes: Default::default(),
             spilled: Spilled::default(),
             kept_free: 0,
@@ -225,7 +232,7 @@ impl Pool {
         // The emptiest of a new vdev, which is the first. Only those of the normal class have one.
         let has_log = class == AllocationClass::Normal && vdev.log_metaslabs() > 0;
         let log_metaslab = has_log.then_some(0);
-        let group = MetaslabGroup::new(&vdev, log_metaslab);
+        let group = MetaslabGroup::new(&vdev, log_metaslab, self.autotrim);
         let first = if has_log { vdev.log_metaslabs() } else { 0 };
         let bytes = vdev.metaslab_bytes(first..size.count);
         self.tops.push(Top {
@@ -237,6 +244,7 @@ impl Pool {
             log_metaslab,
             bias: 0,
             allocated: 0,
+            trim_turn: TrimTurn::default(),
         });
         self.classes[class as usize].activate(self.tops.len() - 1);
         let normal: Vec<Vdev> = self.normal().map(|top| top.vdev).collect();
@@ -551,6 +559,28 @@ impl Pool {
         }
         self.first_pass = true;
         self.txg += 1;
+    }
+
+    /// Trims what each vdev's turn has of freed space, but for drives of `is_skipped` (`vdev_autotrim_kick`). To be
+    /// called when a transaction group is synced.
+    pub(crate) fn autotrim(&mut self, is_skipped: impl Fn(usize, u8) -> bool) -> Trimmed {
+        let mut all = Trimmed::default();
+        if !self.autotrim {
+            return all;
+        }
+        for (number, top) in self.tops.iter_mut().enumerate() {
+            let metaslabs = top.group.metaslabs();
+            let has_ranges = |metaslab: u32| metaslabs[metaslab as usize].has_ranges_to_trim();
+            if let Some(metaslab) = top.trim_turn.next(metaslabs.len() as u32, has_ranges) {
+                let ranges = top.group.take_ranges_to_trim(metaslab);
+                let trimmed =
+                    trim(&top.vdev, ranges.into_iter(), |drive| is_skipped(number, drive));
+                all.ranges += trimmed.ranges;
+                all.bytes += trimmed.bytes;
+                all.skipped_bytes += trimmed.skipped_bytes;
+            }
+        }
+        all
     }
 
     /// Bytes of the normal class that may be allocated now, parity included: freed blocks may be later.

@@ -529,7 +529,7 @@ impl<P: Payload> Array<P> for WriteAnywhere<P> {
         LayoutMeasures {
             luns: (0..space.keys.luns()).map(LunId).map(of_lun).collect(),
             free_space: Some(FreeSpace::of(&space.aggregate)),
-            frag_percent: None,
+            ..LayoutMeasures::nothing()
         }
     }
 }

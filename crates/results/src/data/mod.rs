@@ -25,6 +25,7 @@ pub(crate) mod of_segment;
 pub(crate) mod overhead;
 pub(crate) mod page_cache;
 pub(crate) mod phase;
+pub(crate) mod pool;
 pub(crate) mod published;
 mod published_reader;
 pub(crate) mod published_row;

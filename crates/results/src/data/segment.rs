@@ -8,6 +8,7 @@ use crate::data::housekeeping::Housekeeping;
 use crate::data::machine::MachineFigures;
 use crate::data::of_segment::{ResponseTime, SegmentLayout};
 use crate::data::page_cache::PageCacheFigures;
+use crate::data::pool::PoolFigures;
 use crate::data::redundancy::Redundancy;
 use crate::data::relocation::Relocation;
 use crate::data::snapshots::Snapshots;
@@ -103,6 +104,9 @@ pub struct Segment {
     /// What the array relocated; absent in one that relocates nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relocation: Option<Relocation>,
+    /// What only a ZFS pool does; absent if it did none of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<PoolFigures>,
 }
 
 /// Share of the time that a resource was busy, 0 to 1.

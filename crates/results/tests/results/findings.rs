@@ -1,8 +1,8 @@
 //! What a reader must know before the tables: each finding where it must be, and not where it must not.
 
 use strewn_results::{
-    AccessMix, FigureBand, Finding, HostLoad, HostReadHits, Parameter, Results, Scaled,
-    SegmentBand, Setting, Severity, Snapshots, findings, is_steady,
+    AccessMix, FigureBand, Finding, HostLoad, HostReadHits, Parameter, PoolFigures, Results,
+    Scaled, SegmentBand, Setting, Severity, Snapshots, findings, is_steady,
 };
 
 use crate::fixture;
@@ -54,6 +54,29 @@ fn refused_snapshots_are_found_and_taken_ones_not() {
     assert!(some.text.contains("1 of 3 snapshots"), "{}", some.text);
     assert_eq!((some.figures["refused"], some.figures["taken"]), (1.0, 2.0));
     assert!(found("snapshots_refused", snapshots(0, 3)).is_empty());
+}
+
+#[test]
+fn blocks_that_spill_from_special_vdevs_are_found_with_place_and_remedy() {
+    let spilled = |segment: usize, metadata, data, in_all| {
+        move |results: &mut Results| {
+            results.arrays[0].segments[segment].pool = Some(PoolFigures {
+                spilled_metadata_blocks: metadata,
+                spilled_data_blocks: data,
+                spilled_in_all_blocks: in_all,
+                ..PoolFigures::default()
+            });
+        }
+    };
+    let [late] = &found("special_spilled", spilled(2, 1_200, 0, 1_200))[..] else { panic!() };
+    assert_eq!((late.segment, late.figures["metadata_blocks"]), (Some(3), 1_200.0));
+    let expected = "went to normal ones, from segment 3 on: 1,200 blocks of metadata. ";
+    assert!(late.text.contains(expected), "{}", late.text);
+    assert!(late.text.contains("larger special vdevs"), "{}", late.text);
+    // All of it as the volumes were filled: the first segment has no blocks of its own.
+    let [filled] = &found("special_spilled", spilled(0, 0, 0, 500))[..] else { panic!() };
+    assert!(filled.text.contains("ones: 500 while the volumes were filled."), "{}", filled.text);
+    assert!(found("special_spilled", spilled(0, 0, 0, 0)).is_empty());
 }
 
 #[test]

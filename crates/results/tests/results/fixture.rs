@@ -94,6 +94,7 @@ fn segment(index: u32, iops: u32, outstanding: u32, commands_per_op: f64) -> Seg
         by_workload: Vec::new(),
         band: None,
         relocation: None,
+        pool: None,
     }
     .rounded(SIGNIFICANT_DIGITS)
 }

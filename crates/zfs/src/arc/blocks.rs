@@ -19,6 +19,8 @@ pub(super) const INDIRECT: u8 = 2;
 pub(super) const PREFETCHED: u8 = 4;
 /// The block is being read, and in no list.
 pub(super) const IN_FLIGHT: u8 = 8;
+/// The block was read by a prefetch and not used since, so that no cache device gets it.
+pub(super) const UNFIT: u8 = 16;
 
 /// What has become of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
@@ -81,6 +83,11 @@ impl Entry {
     ) -> Self {
         let (newer, older, chained) = (NONE, NONE, NONE);
         Self { key, bytes, accessed_ms, newer, older, chained, dirty: 0, state, flags }
+    }
+
+    #[inline]
+    pub(super) fn key(&self) -> u64 {
+        self.key
     }
 
     /// Whether it has any of the flags.
@@ -213,8 +220,16 @@ impl Blocks {
         some(self.lists[list_of(state, is_metadata)].oldest)
     }
 
+    pub(super) fn newest(&self, state: State, is_metadata: bool) -> Option<u32> {
+        some(self.lists[list_of(state, is_metadata)].newest)
+    }
+
     pub(super) fn newer(&self, at: u32) -> Option<u32> {
         some(self[at].newer)
+    }
+
+    pub(super) fn older(&self, at: u32) -> Option<u32> {
+        some(self[at].older)
     }
 
     /// Announces that an entry will be looked at.

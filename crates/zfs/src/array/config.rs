@@ -2,6 +2,7 @@
 
 use strewn_array::ProcessorCosts;
 
+use super::cache_device::L2arcConfig;
 use super::volume_scan::VolumeScanConfig;
 use crate::allocation_class::AllocationClass;
 use crate::fragmentation::Version;
@@ -17,15 +18,18 @@ pub struct ZfsConfig {
     /// The class of each vdev; those behind the last that is given are normal. The first is always normal. An array
     /// with any of them measures each vdev by itself ([`strewn_array::Growable::groups`]).
     pub classes: Vec<AllocationClass>,
-    /// The last so many vdevs, of the normal class, are added during the run
-    /// ([`strewn_array::Growable::add_group`]).
+    /// The last so many vdevs are added during the run ([`strewn_array::Growable::add_group`]).
     pub late_vdevs: usize,
     /// Data blocks of at most so many bytes on disk go to the special class (`special_small_blocks`); 0 for none.
     pub special_small_bytes: u64,
+    /// Whether freed space is trimmed (`autotrim`), which is counted and costs nothing.
+    pub autotrim: bool,
     /// The volumes, one for each LUN.
     pub volumes: Vec<VolumeConfig>,
     /// Memory for the ARC, in bytes.
     pub arc_bytes: u64,
+    /// The L2ARC, if there is one.
+    pub l2arc: Option<L2arcConfig>,
     /// Dirty data at which writes stop (`zfs_dirty_data_max`), in bytes.
     pub dirty_limit_bytes: u64,
     /// The longest time that a transaction group stays open (`zfs_txg_timeout`), in nanoseconds.

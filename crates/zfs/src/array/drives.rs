@@ -160,6 +160,12 @@ impl Drives {
         self.first_drive.partition_point(|first| *first <= drive) - 1
     }
 
+    /// Whether a drive has failed, or a new one in its place does not hold all yet.
+    pub fn is_failed_or_resilvered(&self, drive: u16) -> bool {
+        let drive = usize::from(drive);
+        self.failed[drive] || self.missing[drive].is_some()
+    }
+
     /// Reads a block.
     pub fn read(
         &mut self,

@@ -10,10 +10,10 @@ use crate::pool::{Pool, PoolOptions};
 
 /// The pool with the vdevs that it has from the start.
 pub fn pool_at_start(config: &ZfsConfig) -> Pool {
-    let ZfsConfig { version, special_small_bytes, .. } = *config;
+    let ZfsConfig { version, special_small_bytes, autotrim, .. } = *config;
     let at_start = config.vdevs.len() - config.late_vdevs;
     assert_eq!(config.class_of(0), AllocationClass::Normal, "the first vdev is normal");
-    let options = PoolOptions { version, special_small_bytes };
+    let options = PoolOptions { version, special_small_bytes, autotrim };
     let mut pool = Pool::new(&config.vdevs[..1], options);
     for (number, vdev) in config.vdevs[..at_start].iter().enumerate().skip(1) {
         pool.add(*vdev, config.class_of(number));
@@ -32,6 +32,25 @@ impl ZfsArray {
     #[must_use]
     pub fn spilled(&self) -> Spilled {
         self.space.pool.spilled()
+    }
+
+    /// Counts what has found no room in the special class since it was `before`.
+    pub(super) fn note_spilled(&mut self, before: Spilled) {
+        let Spilled { data, metadata } = self.spilled();
+        self.counters.spilled_data_blocks += data - before.data;
+        self.counters.spilled_metadata_blocks += metadata - before.metadata;
+    }
+
+    /// Trims what was freed. A drive that has failed, or whose spare is being resilvered, is left out.
+    pub(super) fn note_trimmed(&mut self) {
+        let drives = &self.drives;
+        let is_skipped = |vdev: usize, drive: u8| {
+            drives.is_failed_or_resilvered(drives.first_of(vdev as u16) + u16::from(drive))
+        };
+        let trimmed = self.space.pool.autotrim(is_skipped);
+        self.counters.trimmed_ranges += trimmed.ranges;
+        self.counters.trimmed_bytes += trimmed.bytes;
+        self.counters.trim_skipped_bytes += trimmed.skipped_bytes;
     }
 
     /// A log vdev whose drives have all failed gets no more log blocks: they go to the other vdevs.
@@ -68,7 +87,8 @@ impl Growable<()> for ZfsArray {
         measures.collect()
     }
 
-    /// `zpool add`.
+    /// `zpool add`. Nothing moves: metadata goes to a special vdev as it is rewritten, the next log blocks go to a log
+    /// vdev.
     fn add_group(&mut self, now_ns: u64, driver: &mut impl Driver<()>) -> bool {
         let number = self.space.pool.vdevs();
         let Some(vdev) = self.config.vdevs.get(number) else { return false };
@@ -76,7 +96,7 @@ impl Growable<()> for ZfsArray {
         space.pool.add(*vdev, self.config.class_of(number));
         space.objects.add_metaslabs(space.pool.metaslab_count(number));
         space.order.set_slots(slots(&self.config, &space.pool));
-        self.transactions.room_bytes = space.room_bytes();
+        self.transactions.room_bytes = space.room_for(self.config.is_synchronous);
         self.advance(now_ns, driver);
         true
     }

@@ -228,7 +228,10 @@ impl ZfsArray {
         match self.arc.access(now_ns, block, intent) {
             Found::Hit => return true,
             Found::InFlight if purpose == Purpose::Prefetch => return false,
-            Found::InFlight => self.drives.hurry(now_ns, encoded),
+            Found::InFlight => {
+                self.drives.hurry(now_ns, encoded);
+                self.cache_device.hurry(now_ns, encoded);
+            }
             Found::Miss | Found::GhostHit => {
                 if self.is_pointer_ready(now_ns, key, purpose, driver) {
                     self.read_block(now_ns, key, purpose, driver);
@@ -259,6 +262,18 @@ impl ZfsArray {
     }
 
     fn read_block(
+        &mut self,
+        now_ns: u64,
+        key: BlockKey,
+        purpose: Purpose,
+        driver: &mut impl Driver<()>,
+    ) {
+        if !self.read_from_cache_device(now_ns, key, purpose) {
+            self.read_from_pool(now_ns, key, purpose, driver);
+        }
+    }
+
+    pub(super) fn read_from_pool(
         &mut self,
         now_ns: u64,
         key: BlockKey,

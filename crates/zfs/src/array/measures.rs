@@ -1,7 +1,7 @@
 //! What of an array is measured: how its volumes and its free space are laid out.
 
 use strewn_alloc::{FileLayout, FreeRunCounter, MapPicture};
-use strewn_array::{DataLost, LayoutMeasures, LunLayoutMeasures};
+use strewn_array::{DataLost, LayoutMeasures, LunLayoutMeasures, PoolMeasures};
 use strewn_base::BLOCK_BYTES;
 use strewn_raid::SpindleIndex;
 
@@ -53,7 +53,12 @@ impl ZfsArray {
         let mut runs = FreeRunCounter::default();
         self.space.pool.for_each_free_segment(|bytes| runs.add(bytes / BLOCK_BYTES));
         let frag_percent = Some(self.fragmentation() as u8);
-        LayoutMeasures { luns, free_space: Some(runs.free_space()), frag_percent }
+        let free_space = Some(runs.free_space());
+        let (l2arc_bytes, l2arc_header_bytes) = self.arc.l2arc_sizes();
+        let spilled_blocks = self.spilled().blocks();
+        let has_l2arc = self.arc.has_l2arc();
+        let pool = PoolMeasures { spilled_blocks, has_l2arc, l2arc_bytes, l2arc_header_bytes };
+        LayoutMeasures { luns, free_space, frag_percent, pool }
     }
 
     fn measure_lun(&self, lun: usize) -> LunLayoutMeasures {

@@ -1,5 +1,6 @@
 //! A ZFS pool as an array: host operations become reads and writes of blocks, and these commands to drives.
 
+mod cache_device;
 mod config;
 mod dirty;
 mod drives;
@@ -27,6 +28,8 @@ use crate::pool::{NoRoom, Pool};
 use crate::pool_objects::PoolObjects;
 use crate::volume::{Volume, VolumeShape};
 
+use cache_device::CacheDevice;
+pub use cache_device::L2arcConfig;
 pub use config::{PipelineCosts, ResilverKind, VolumeConfig, ZfsConfig};
 use drives::{BlockIo, Drives, Purpose};
 use host::Host;
@@ -63,6 +66,8 @@ pub struct ZfsArray {
     prefetchers: Vec<Prefetcher>,
     pipeline: Pipeline,
     drives: Drives,
+    /// The device of the L2ARC, idle without one.
+    cache_device: CacheDevice,
     transactions: Transactions,
     host: Host,
     intent_log: IntentLog,
@@ -78,7 +83,7 @@ pub struct ZfsArray {
 strewn_base::saved_state! {
     impl for ZfsArray {
         parts: space;
-        values: arc, prefetchers, pipeline, drives, transactions, host, intent_log, counters, failures, resilver,
+        values: arc, prefetchers, pipeline, drives, cache_device, transactions, host, intent_log, counters, failures, resilver,
             scan,
             filled_in_txg, timer_ns;
         built: config;
@@ -130,12 +135,16 @@ impl ZfsArray {
             Prefetcher::new(shape.blocks, shape.block_bytes, config.prefetch_bytes)
         };
         let mut arc = Arc::new(ArcOptions::new(config.arc_bytes));
+        if let Some(l2arc) = &config.l2arc {
+            arc = arc.with_l2arc(l2arc.options);
+        }
         warm(&mut arc, &space.volumes);
         Ok(Self {
             arc,
             prefetchers: shapes.iter().map(prefetcher).collect(),
             pipeline: Pipeline::new(),
             drives: Drives::new(&config.vdevs),
+            cache_device: CacheDevice::new(),
             transactions: Transactions::new(
                 &blocks,
                 &config,
@@ -158,6 +167,7 @@ impl ZfsArray {
     fn advance(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
         loop {
             self.go_on_issuing(now_ns, driver);
+            self.go_on_with_cache_device(now_ns, driver);
             while let Some(io) = self.pipeline.next_done(now_ns) {
                 self.on_done(now_ns, io, driver);
             }
@@ -206,7 +216,8 @@ impl ZfsArray {
         };
         let wakeup_ns = self.host.next_wakeup_ns();
         let pipeline_ns = self.pipeline.next_ns();
-        let next = [due_ns, wakeup_ns, pipeline_ns, self.next_scan_ns()]
+        let cache_ns = self.config.l2arc.map(|_| self.cache_device.next_ns());
+        let next = [due_ns, wakeup_ns, pipeline_ns, self.next_scan_ns(), cache_ns]
             .into_iter()
             .flatten()
             .min()

@@ -230,6 +230,7 @@ impl ZfsArray {
         self.transactions.frees = self.space.is_freeing();
         let takes_snapshot = std::mem::take(&mut self.transactions.takes_snapshot);
         self.counters.snapshots_taken += u64::from(takes_snapshot);
+        let spilled = self.space.pool.spilled();
         let writes = match self.space.sync(&blocks, After { takes_snapshot, freed }) {
             Ok(writes) => VecDeque::from(writes),
             Err(error) => {
@@ -242,6 +243,8 @@ impl ZfsArray {
                 )
             }
         };
+        self.note_spilled(spilled);
+        self.note_rewritten(&blocks);
         self.note_placed(&writes);
         self.transactions.room_bytes = self.space.room_for(self.config.is_synchronous);
         let data_blocks: usize = blocks.iter().map(Vec::len).sum();
@@ -291,6 +294,7 @@ impl ZfsArray {
             }
         }
         self.space.pool.sync_done();
+        self.note_trimmed();
         self.transactions.room_bytes = self.space.room_for(self.config.is_synchronous);
         for operation in self.intent_log.on_synced(self.transactions.open_bytes == 0) {
             driver.acknowledge(operation, Acknowledge::Now, ());

@@ -83,6 +83,22 @@ fn metadata_that_finds_special_vdevs_full_goes_to_normal_ones_and_is_counted() {
 }
 
 #[test]
+fn what_spills_during_a_run_is_counted_beside_what_filling_spilled() {
+    let mut config = pool(&[(AllocationClass::Special, 160 * MIB)]);
+    config.special_small_bytes = 8_192;
+    config.dirty_limit_bytes = 16 * MIB;
+    let mut machine = Machine::new(config);
+    let filled = machine.array.spilled().data;
+    assert_eq!(machine.array.counters().spilled_data_blocks, 0);
+    assert_eq!(machine.array.layout().pool.spilled_blocks, filled);
+    // What is on the special vdev may be written there again only when what it replaces is free.
+    overwrite(&mut machine, (0..1_000).map(|block| block * 31));
+    let spilled = machine.array.counters().spilled_data_blocks;
+    assert!(spilled > 100, "{spilled}");
+    assert_eq!(machine.array.layout().pool.spilled_blocks, filled + spilled);
+}
+
+#[test]
 fn log_blocks_go_to_log_vdevs_in_turn_and_nothing_else_does() {
     let logs = [(AllocationClass::Log, 128 * MIB), (AllocationClass::Log, 128 * MIB)];
     let mut config = pool(&logs);
@@ -101,6 +117,46 @@ fn log_blocks_go_to_log_vdevs_in_turn_and_nothing_else_does() {
     overwrite(&mut machine, [3].into_iter());
     let [_, first, second] = in_use(&machine.array)[..] else { panic!("three vdevs") };
     assert!(first > 0 && first.abs_diff(second) <= 4, "{first} and {second}");
+}
+
+#[test]
+fn metadata_moves_to_a_late_special_vdev_only_as_it_is_rewritten() {
+    let from_the_start = Machine::new(pool(&[(AllocationClass::Special, 512 * MIB)]));
+    let all_metadata = in_use(&from_the_start.array)[1];
+    let mut config = pool(&[(AllocationClass::Special, 512 * MIB)]);
+    config.late_vdevs = 1;
+    let mut machine = Machine::new(config);
+    let before = in_use(&machine.array);
+    assert!(machine.array.add_group(0, &mut machine.drives));
+    assert_eq!(in_use(&machine.array), [before[0], 0], "nothing moves by itself");
+    // One block changes one indirect block of the 32, and what every transaction group writes.
+    overwrite(&mut machine, [0].into_iter());
+    let after_one = in_use(&machine.array)[1];
+    assert!(0 < after_one && after_one < all_metadata / 2, "{after_one} of {all_metadata}");
+    // Each indirect block is rewritten.
+    for _ in 0..4 {
+        overwrite(&mut machine, (0..32).map(|indirect| indirect * 1_024));
+    }
+    let after = in_use(&machine.array);
+    assert!(after[1] * 10 > all_metadata * 9, "{} of {all_metadata}", after[1]);
+    assert!(after[0] < before[0], "what was on the normal vdev is freed: {after:?}, {before:?}");
+    assert_eq!(machine.array.spilled(), Spilled::default());
+}
+
+#[test]
+fn log_blocks_go_to_a_late_log_vdev_from_the_next_one_on() {
+    let mut config = pool(&[(AllocationClass::Log, 128 * MIB)]);
+    config.is_synchronous = true;
+    config.late_vdevs = 1;
+    let mut machine = Machine::new(config);
+    overwrite(&mut machine, 0..10);
+    assert!(machine.array.add_group(machine.drives.now_ns, &mut machine.drives));
+    let on_log = machine.drives.writes_of(2..4);
+    assert_eq!(on_log, 0);
+    let answered = machine.drives.answered;
+    machine.issue(Direction::Write, 0, SECTORS_A_BLOCK);
+    machine.run_until(|machine| machine.drives.answered > answered);
+    assert_eq!(machine.drives.writes_of(2..4), 2, "a log block on both drives of the log mirror");
 }
 
 #[test]

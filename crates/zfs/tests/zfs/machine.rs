@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::ops::Range;
 
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, HostOperation, LogRecord, Logged, LunId,
@@ -35,8 +36,10 @@ pub fn raid_z2(volume_bytes: u64) -> ZfsConfig {
         classes: Vec::new(),
         late_vdevs: 0,
         special_small_bytes: 0,
+        autotrim: false,
         volumes: vec![volume],
         arc_bytes: 1_024 * MIB,
+        l2arc: None,
         dirty_limit_bytes: 1_024 * MIB,
         txg_interval_ns: 5_000_000_000,
         throttle_slots: Some(32),
@@ -65,11 +68,20 @@ pub struct Drives {
     pub refused: u64,
     pub reads: u64,
     pub writes: u64,
+    /// Writes of each drive.
+    writes_by_drive: HashMap<u16, u64>,
     /// What any command takes, besides positioning and transfer.
     pub command_ns: u64,
 }
 
 impl Durability for Drives {}
+
+impl Drives {
+    /// Write commands to some of the drives.
+    pub fn writes_of(&self, drives: Range<u16>) -> u64 {
+        drives.filter_map(|drive| self.writes_by_drive.get(&drive)).sum()
+    }
+}
 
 impl Driver<()> for Drives {
     fn processor(&mut self, _: ProcessorWork, _: u64) {}
@@ -84,7 +96,10 @@ impl Driver<()> for Drives {
         self.commands.insert(command.tag.number(), command.clone());
         match command.direction {
             Direction::Read => self.reads += 1,
-            Direction::Write => self.writes += 1,
+            Direction::Write => {
+                self.writes += 1;
+                *self.writes_by_drive.entry(command.spindle.0).or_default() += 1;
+            }
         }
     }
 

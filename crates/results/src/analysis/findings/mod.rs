@@ -8,6 +8,7 @@ mod limit;
 mod littles_law;
 mod rate;
 mod refused;
+mod spilled;
 mod step;
 mod warm_up;
 
@@ -15,8 +16,9 @@ use crate::data::finding::Finding;
 use crate::data::results::Results;
 
 /// In the order in which a reader needs them.
-const FINDERS: [fn(&Results) -> Vec<Finding>; 9] = [
+const FINDERS: [fn(&Results) -> Vec<Finding>; 10] = [
     refused::find,
+    spilled::find,
     goal::find,
     rate::find,
     age::find,

@@ -1,8 +1,8 @@
 //! The declarations of the columns.
 
 use super::Group::{
-    Bands, ClientRaid, Failures, Frag, Machine, PageCache, Phases, ReadAhead, Relocation,
-    Snapshots, StripeDestages,
+    Bands, ClientRaid, Failures, Frag, L2arc, Machine, PageCache, Phases, ReadAhead, Relocation,
+    Snapshots, Spills, StripeDestages, Trim,
 };
 use super::OverSegments::{Longest, MeanOfOperations, MeanOverTime, Sum, Weighted};
 use super::Table::{Array, Compare, Host, OfGroup, Terminal, TerminalIfRoom, TerminalUnlessFull};
@@ -355,6 +355,44 @@ columns! {
     /// when the last reallocation scan ended, s from the start
     number("reallocation_scan_ended_s", Unit::Seconds, field!(relocation?.scan?.ended_at_seconds))
         .headed("scan\nended\nat, s", "scan ended at, s").in_table_of(Relocation).unlisted();
+    /// blocks of metadata that found a ZFS pool's special vdevs full, and went to normal ones
+    count("spilled_metadata_blocks", field!(pool?.spilled_metadata_blocks))
+        .headed("spilled\nmetadata", "blocks of metadata spilled from special vdevs").in_table_of(Spills);
+    /// blocks of data meant for special vdevs that went to normal ones
+    count("spilled_data_blocks", field!(pool?.spilled_data_blocks))
+        .headed("spilled\ndata", "blocks of data spilled from special vdevs").in_table_of(Spills);
+    /// blocks spilled from special vdevs since the pool was created, as its volumes were filled included
+    number("spilled_in_all_blocks", Unit::None, field!(pool?.spilled_in_all_blocks))
+        .headed("blocks\nspilled\nso far", "blocks spilled since the pool was created")
+        .on(&[Terminal, OfGroup]).in_group(Spills).yielding(4);
+    /// blocks that the ARC of a ZFS pool lacked and its L2ARC had, %
+    percent("l2arc_hit_percent", field!(pool?.l2arc?.hit_percent))
+        .headed("L2ARC\nhits %", "L2ARC hits %").yielding(3).on(&[Terminal, Array, Compare]).in_group(L2arc)
+        .figure("l2arc_hit_percent", Weighted(|at| {
+            at.segment.pool.and_then(|pool| pool.l2arc).map_or(0.0, |l2arc| l2arc.lookups as f64)
+        }));
+    /// blocks, data and metadata, that the ARC lacked and the L2ARC was asked for
+    count("l2arc_lookups", field!(pool?.l2arc?.lookups))
+        .headed("asked of\nthe L2ARC", "blocks asked of the L2ARC").in_table_of(L2arc);
+    /// data written to the L2ARC, MiB/s
+    mib_per_s("l2arc_written_mib_per_s", field!(pool?.l2arc?.written_mib_per_s))
+        .headed("L2ARC\nwritten\nMiB/s", "written to the L2ARC MiB/s").in_table_of(L2arc);
+    /// what the L2ARC held when the segment ended, GiB
+    number("l2arc_held_gib", Unit::Gib, field!(pool?.l2arc?.held_gib))
+        .headed("L2ARC\nheld\nGiB", "held by the L2ARC GiB").in_table_of(L2arc);
+    /// memory of the ARC for the headers of what only the L2ARC held when the segment ended, MiB
+    number("l2arc_header_mib", Unit::Mib, field!(pool?.l2arc?.header_mib))
+        .headed("L2ARC\nheaders\nMiB", "headers of the L2ARC MiB").in_table_of(L2arc);
+    /// ranges that a ZFS pool trimmed of its drives
+    count("trimmed_ranges", field!(pool?.trimmed?.ranges))
+        .headed("ranges\ntrimmed", "ranges trimmed").in_table_of(Trim);
+    /// what they were, GiB of drives, mirrors and parity included
+    number("trimmed_gib", Unit::Gib, field!(pool?.trimmed?.gib))
+        .headed("trimmed\nGiB", "trimmed GiB").on(&[Terminal, OfGroup]).in_group(Trim).yielding(3)
+        .figure("trimmed_gib", Sum).that_scales().zero_if_absent();
+    /// what was freed in ranges too short to trim, GiB of drives
+    number("trim_skipped_gib", Unit::Gib, field!(pool?.trimmed?.skipped_gib))
+        .headed("too short\nto trim\nGiB", "too short to trim GiB").in_table_of(Trim);
     /// lower end of the band of the IOPS
     number("host_ops_per_s_low", Unit::Iops, field!(band.as_deref()?.iops.low))
         .in_group(Bands);

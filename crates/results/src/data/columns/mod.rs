@@ -150,6 +150,12 @@ pub enum Group {
     Relocation,
     /// A ZFS pool has its FRAG.
     Frag,
+    /// Special vdevs of a ZFS pool are full.
+    Spills,
+    /// A ZFS pool has an L2ARC.
+    L2arc,
+    /// A ZFS pool trims what is freed.
+    Trim,
     /// An array in place destages stripes together.
     StripeDestages,
     /// Figures have bands.
@@ -375,6 +381,9 @@ impl Group {
             Self::Phases => segment.phase.is_some(),
             Self::Relocation => segment.relocation.is_some(),
             Self::Frag => segment.free_space.is_some_and(|space| space.frag_percent.is_some()),
+            Self::Spills => segment.pool.is_some_and(|pool| pool.has_spilled()),
+            Self::L2arc => segment.pool.is_some_and(|pool| pool.l2arc.is_some()),
+            Self::Trim => segment.pool.is_some_and(|pool| pool.trimmed.is_some()),
             Self::StripeDestages => segment.stripe_destages.is_some(),
             Self::Bands => segment.band.is_some(),
             Self::Housekeeping => segment.housekeeping.is_some(),

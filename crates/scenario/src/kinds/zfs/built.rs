@@ -32,6 +32,8 @@ pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<Zfs
         special_small_bytes: zfs.special_small_bytes,
         volumes: volumes.collect(),
         arc_bytes: zfs.arc_bytes,
+        l2arc: zfs.l2arc.map(|l2arc| l2arc.config(zfs, scenario.spindle_stretch)),
+        autotrim: zfs.autotrim,
         dirty_limit_bytes: zfs.dirty_limit_bytes,
         txg_interval_ns: zfs.txg_interval_ns,
         throttle_slots: (zfs.throttle_slots > 0).then_some(zfs.throttle_slots as u32),

@@ -263,15 +263,7 @@ impl Table for FurtherVdev {
             );
         }
         let Some(at_ns) = self.at_ns.filter(|_| s.is_right("at")) else { return };
-        if self.class != AllocationClass::Normal {
-            s.problem(
-                "at",
-                "special and log vdevs are there from the start".to_owned(),
-                "the real system adds them too, but metadata moves there only as it is rewritten, which is not \
-                 modelled: leave the key out"
-                    .to_owned(),
-            );
-        } else if at_ns == 0 {
+        if at_ns == 0 {
             s.problem(
                 "at",
                 "is 0, when the run has not begun".to_owned(),

@@ -2,6 +2,7 @@
 
 mod built;
 mod further_vdev;
+mod l2arc;
 mod room;
 mod scaling;
 mod scan;
@@ -27,6 +28,7 @@ use crate::quantity::Bytes;
 use crate::scenario::Scenario;
 use crate::snapshots::SnapshotSchedule;
 use crate::volume::Volume;
+pub use l2arc::L2arc;
 pub use scan::VolumeScan;
 pub use shape::{Protection, VdevShape};
 
@@ -51,6 +53,8 @@ pub struct Zfs {
     pub compressed_percent: f64,
     /// Memory for the ARC, in bytes.
     pub arc_bytes: u64,
+    /// The L2ARC.
+    pub l2arc: Option<L2arc>,
     /// Dirty data at which writes stop, in bytes.
     pub dirty_limit_bytes: u64,
     /// The longest time that a transaction group stays open, in nanoseconds.
@@ -73,6 +77,8 @@ pub struct Zfs {
     pub block_completion_ns: u64,
     /// Whether volumes reserve nothing.
     pub is_sparse: bool,
+    /// Whether what would be trimmed is counted.
+    pub autotrim: bool,
     /// Snapshots of all volumes together.
     pub snapshots: Option<SnapshotSchedule>,
     /// What rewrites all volumes.
@@ -310,6 +316,23 @@ impl Table for Zfs {
             .default("false", "`zfs create -V` sets refreservation")
             .unless_default(),
             &mut self.is_sparse,
+        );
+        f.value(
+            flag(
+                "autotrim",
+                "Whether freed space is trimmed (autotrim=on): ranges and bytes of drives are counted, and take no time.",
+            )
+            .default("false", "`zpool create` leaves it off")
+            .unless_default(),
+            &mut self.autotrim,
+        );
+        f.table(
+            table(
+                "l2arc",
+                "A cache device, which holds blocks that are about to leave the ARC. It is none of the array's spindles. \
+                 None without the table.",
+            ),
+            &mut self.l2arc,
         );
         f.table(
             SnapshotSchedule::field("Snapshots of all volumes together. None without the table."),
@@ -589,7 +612,13 @@ impl Kind for Zfs {
             }
             None => 0,
         };
-        listed + held + blocks * 13 + blocks * 24 + self.arc_bytes / self.block_bytes() * 2 * 40
+        let cached = self.l2arc.map_or(0, |l2arc| l2arc.memory_bytes(self.block_bytes()));
+        listed
+            + held
+            + cached
+            + blocks * 13
+            + blocks * 24
+            + self.arc_bytes / self.block_bytes() * 2 * 40
     }
 
     fn snapshots(&self) -> Option<SnapshotSchedule> {

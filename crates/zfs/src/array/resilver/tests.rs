@@ -104,6 +104,7 @@ fn config(redundancy: Redundancy, vdevs: usize, spares: u16) -> ZfsConfig {
         classes: Vec::new(),
         late_vdevs: 0,
         special_small_bytes: 0,
+        autotrim: false,
         volumes: vec![VolumeConfig {
             bytes: 32 << 20,
             filled_bytes: 32 << 20,
@@ -111,6 +112,7 @@ fn config(redundancy: Redundancy, vdevs: usize, spares: u16) -> ZfsConfig {
             stored_bytes: BLOCK_BYTES,
         }],
         arc_bytes: 8 << 20,
+        l2arc: None,
         dirty_limit_bytes: 4 << 20,
         txg_interval_ns: 100_000_000,
         throttle_slots: Some(32),
