@@ -80,7 +80,8 @@ pub use error::FileError;
 pub use extent::{Address, Extent, Place};
 pub use free_space::{
     BtrfsFreeSpace, ExtFreeSpace, FreeBytesClass, FreeRunClass, FreeSpaceReport, NextWrites,
-    PoolFreeSpace, free_space, parse_dumpe2fs, parse_pool_list, parse_xfs_free_extents, sync,
+    PoolFreeSpace, VdevFreeSpace, ZpoolFigures, ZpoolVdev, free_space, parse_dumpe2fs,
+    parse_pool_list, parse_xfs_free_extents, parse_zpool_list, sync, zfs_pool,
 };
 #[cfg(target_os = "linux")]
 pub use look::{FileSystem, FoundBy, LookedAt, Looker};

@@ -17,7 +17,7 @@ const OVER_TIME: &str = "Over time";
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("requests").args(["read", "write", "access_spec", "fio_job"]),
-    group = ArgGroup::new("given").args(["paths", "from", "pool_from"]).required(true).multiple(true)
+    group = ArgGroup::new("given").args(["paths", "from", "pool", "pool_from"]).required(true).multiple(true)
 )]
 pub(crate) struct FileArguments {
     /// Files, and directories to be searched for files
@@ -29,10 +29,16 @@ pub(crate) struct FileArguments {
     /// xfs_bmap -vp or zdb -ddddd.
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Vec<PathBuf>,
+    /// Measure the free space of a ZFS pool of this machine
+    ///
+    /// May be repeated. By zdb and zpool, as root: FRAG, scores, runs by length, and what the next writes get and cost.
+    #[arg(long, hide_short_help = true, value_name = "NAME",
+          conflicts_with_all = ["paths", "from", "format", "out", "compare", "free_space", "save_extents", "append"])]
+    pub(crate) pool: Vec<String>,
     /// Measure the free space of a pool from a saved list, or - for standard input
     ///
-    /// May be repeated. The output of zdb -mm or zdb -MMM of a ZFS pool, or of ceph-bluestore-tool free-dump: FRAG,
-    /// scores, runs by length, and what the next writes get.
+    /// May be repeated. The output of zdb -mm or zdb -MMM of a ZFS pool, or of ceph-bluestore-tool free-dump: as
+    /// --pool has it.
     #[arg(long, hide_short_help = true, value_name = "FILE",
           conflicts_with_all = ["paths", "from", "format", "out", "compare", "free_space", "save_extents", "append"])]
     pub(crate) pool_from: Vec<PathBuf>,

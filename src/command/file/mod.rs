@@ -31,9 +31,6 @@ use target::Target;
 
 /// Looks at files and directories.
 pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
-    if !arguments.pool_from.is_empty() {
-        return pools::pools(arguments);
-    }
     arguments.pictures.check_against(arguments.out.as_deref())?;
     let measuring = Measuring {
         requests: Requests::of(arguments)?,
@@ -43,6 +40,9 @@ pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
         target: Target::of(arguments.on.as_deref())?,
         prediction: prediction(arguments)?,
     };
+    if !arguments.pool.is_empty() || !arguments.pool_from.is_empty() {
+        return pools::pools(arguments, &measuring);
+    }
     let stops = terminal::stop_when_interrupted();
     match arguments.every {
         Some(interval) => history::watch(arguments, &measuring, interval, stops),

@@ -89,6 +89,25 @@ impl Subject {
         }
     }
 
+    /// A file of these extents on a device of `device_bytes`, which is not there.
+    pub(super) fn imagined(path: String, extents: Vec<Extent>, device_bytes: Option<u64>) -> Self {
+        let device = Device { name: path.clone(), bytes: device_bytes, ..Device::default() };
+        Self {
+            path,
+            bytes: extents.last().map_or(0, Extent::end),
+            allocated_bytes: None,
+            block_bytes: 4096,
+            file_system: "imagined".to_owned(),
+            whole_bytes: device_bytes,
+            is_copy_on_write: false,
+            space: Arc::new(AddressSpace::direct(vec![device])),
+            source: "list",
+            unplaced_compressed_bytes: 0,
+            notes: Vec::new(),
+            origin: SubjectOrigin::Collected(extents),
+        }
+    }
+
     /// Its extents, in order. May be called again, for another pass.
     pub(super) fn extents(&self) -> Extents<'_> {
         match &self.origin {

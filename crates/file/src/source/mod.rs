@@ -37,3 +37,4 @@ pub use stored_lengths::StoredLengths;
 #[cfg(target_os = "linux")]
 pub(crate) use zdb_tool::sync_pool;
 pub use zdb_tool::{pool_layout, zdb_extents};
+pub(crate) use zdb_tool::{start_metaslab_list, start_pool_list};

@@ -40,6 +40,19 @@ pub fn zdb_extents(
     Ok(ExtentListReader::zdb(output, &name, pool))
 }
 
+/// Runs `zdb` for the metaslabs of a pool, each vdev and the whole, with exact sizes.
+pub(crate) fn start_metaslab_list(pool: &str) -> Result<ToolOutput, FileError> {
+    refuse_option(pool, "pool")?;
+    start_zdb(&["-PmmM", pool].map(OsStr::new))
+}
+
+/// Runs `zpool list` for `columns` of a pool and its vdevs.
+pub(crate) fn start_pool_list(pool: &str, columns: &str) -> Result<ToolOutput, FileError> {
+    refuse_option(pool, "pool")?;
+    let arguments = ["list", "-Hpv", "-o", columns, pool].map(OsStr::new);
+    ToolOutput::start("zpool", PACKAGE, &arguments, "check the name with `zpool list`")
+}
+
 /// Refuses a name that zdb takes for an option.
 fn refuse_option(name: &str, what: &str) -> Result<(), FileError> {
     if name.is_empty() || name.starts_with('-') {
@@ -71,7 +84,8 @@ fn remedy() -> &'static str {
     match is_root() {
         Some(false) => "run it as root: zdb reads the pool's devices",
         Some(true) => {
-            "check the names with `zfs list`; for a pool that is not in the cache file, set cachefile with `zpool set`"
+            "check the names with `zpool list` and `zfs list`; for a pool that is not in the cache file, set cachefile \
+             with `zpool set`"
         }
         None => "run it as root, and check the names with `zfs list`",
     }
