@@ -79,8 +79,8 @@ pub use cost::{
 pub use error::FileError;
 pub use extent::{Address, Extent, Place};
 pub use free_space::{
-    BtrfsFreeSpace, ExtFreeSpace, FreeBytesClass, FreeRunClass, FreeSpaceReport, NextWrites,
-    PoolFreeSpace, VdevFreeSpace, ZpoolFigures, ZpoolVdev, free_space, parse_dumpe2fs,
+    BtrfsFreeSpace, CephScores, ExtFreeSpace, FreeBytesClass, FreeRunClass, FreeSpaceReport,
+    NextWrites, PoolFreeSpace, VdevFreeSpace, ZpoolFigures, ZpoolVdev, free_space, parse_dumpe2fs,
     parse_pool_list, parse_xfs_free_extents, parse_zpool_list, sync, zfs_pool,
 };
 #[cfg(target_os = "linux")]

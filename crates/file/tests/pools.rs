@@ -169,13 +169,48 @@ fn a_dump_of_ceph_has_its_score_and_its_runs() {
     let pool = parsed(CEPH);
     assert_eq!((pool.free_bytes, pool.runs, pool.name.as_deref()), (0x21000, 2, Some("block")));
     assert_eq!((pool.score, pool.unit_bytes), (1.0 - 1.0 / 32.0, 4096));
-    let score = pool.ceph_score.unwrap();
-    assert!(score > 0.0 && score < 0.1, "{score}");
+    let scores = pool.ceph_score.unwrap();
+    assert_eq!((scores.told, scores.agrees()), (None, true));
+    assert!(scores.computed > 0.0 && scores.computed < 0.1, "{scores:?}");
+    assert!(scores.computed_before_squid < scores.computed, "{scores:?}");
     assert!((pool.next_writes[1].whole_share - 128.0 / 132.0).abs() < 1e-9);
     // Versions before Pacific: no unit, and decimal numbers.
     let old = CEPH.replace("    \"alloc_unit\": 4096,\n", "").replace("\"0x1000\"", "\"4096\"");
     assert_eq!(parsed(&old).ceph_score, pool.ceph_score);
     assert_eq!(parsed(&old).caveats.len(), 1);
+}
+
+#[test]
+fn a_score_of_ceph_is_shown_beside_ours() {
+    let scores = parsed(CEPH).ceph_score.unwrap();
+    let with = |name: &str, rating: f64| {
+        format!("{CEPH}{name}:\n{{\n    \"fragmentation_rating\": {rating}\n}}\n\n")
+    };
+    for rating in [scores.computed, scores.computed_before_squid] {
+        for list in [with("block", rating), with("block", rating).replace('\n', "\r\n")] {
+            let both = parsed(&list);
+            assert_eq!(both.ceph_score.unwrap().told, Some(rating));
+            assert!(both.ceph_score.unwrap().agrees() && both.caveats.is_empty(), "{both:?}");
+        }
+    }
+    // The order does not matter, nor do the allocators of BlueFS.
+    let score =
+        "block:\n{\"fragmentation_rating\": 0.5}\n\nbluefs-db:\n{\"fragmentation_rating\": 0.1}\n";
+    let db = CEPH.replace("block", "bluefs-db").replace("0x20000", "0x30000");
+    let both = parsed(&format!("{score}{db}\n{CEPH}"));
+    assert_eq!((both.name.as_deref(), both.free_bytes), (Some("block"), 0x21000));
+    assert_eq!(both.ceph_score.unwrap().told, Some(0.5));
+    let caveats = both.caveats.join("; ");
+    for part in ["other allocators are left out: bluefs-db", "0.5 is neither", "free-fragmentation"]
+    {
+        assert!(caveats.contains(part), "{caveats}");
+    }
+    // Messages of the log between.
+    let logged = CEPH.replacen("block:", "2026-01-01T00:00:00 -1 bdev open: x\nblock:", 1);
+    assert_eq!(parsed(&logged), parsed(CEPH));
+    // Of a socket: no names of allocators before the JSON.
+    let socket = format!("{}{{\"fragmentation_rating\": 0.25}}", CEPH.replace("block:\n", ""));
+    assert_eq!(parsed(&socket).ceph_score.unwrap().told, Some(0.25));
 }
 
 #[test]
@@ -202,7 +237,10 @@ fn what_is_no_whole_list_is_refused_with_place_and_remedy() {
     refused(&CEPH[..CEPH.len() - 40], &["the list breaks off", "save it again, whole"]);
     refused(&CEPH.replace("0x20000", "0xzz"), &["extent 1", "length \"0xzz\"", "0x1000"]);
     refused(&CEPH.replace("0x20000", "0x0"), &["extent 1", "length"]);
-    refused("block:\n{\"fragmentation_rating\": 0.02}\n", &["free-score", "free-dump"]);
+    refused(
+        "block:\n{\"fragmentation_rating\": 0.02}\n",
+        &["score of 0.02 and no runs", "`free-score`", "`free-dump` too, into the same file"],
+    );
     refused("{\"extents\": []}", &["no byte is free"]);
     refused("{\"extents\": 3}", &["line 1"]);
 }

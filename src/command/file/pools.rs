@@ -120,7 +120,11 @@ fn described(pool: &Pool) -> String {
         text += &format!("FRAG {}\n", frags.join("; "));
     }
     if let Some(score) = space.ceph_score {
-        text += &format!("Ceph's fragmentation score {score:.4} (0 is one run)\n");
+        let told = score.told.map_or_else(String::new, |told| format!("{told:.4} by Ceph; "));
+        text += &format!(
+            "Ceph's fragmentation score {told}{:.4} by the formula of Squid, {:.4} by that before (0 is one run)\n",
+            score.computed, score.computed_before_squid
+        );
     }
     if space.vdevs.len() > 1 {
         text += &vdevs(&space.vdevs);

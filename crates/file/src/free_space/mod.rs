@@ -2,6 +2,7 @@
 
 mod btrfs;
 mod ceph;
+mod ceph_score;
 mod ext;
 mod live_pool;
 mod next_file;
@@ -20,6 +21,7 @@ use crate::error::FileError;
 use crate::space::{FileSystemKind, Mount, System};
 
 pub use btrfs::BtrfsFreeSpace;
+pub use ceph_score::CephScores;
 pub use ext::{ExtFreeSpace, parse_dumpe2fs};
 pub use live_pool::zfs_pool;
 pub use next_writes::NextWrites;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::ceph_score::CephScores;
 use super::next_writes::{NextWrites, next_writes};
 use super::zpool_list::ZpoolFigures;
 
@@ -62,8 +63,8 @@ pub struct PoolFreeSpace {
     pub zpool: Option<ZpoolFigures>,
     /// The top-level vdevs of a ZFS pool, if metaslabs are listed.
     pub vdevs: Vec<VdevFreeSpace>,
-    /// Ceph's fragmentation score, 0 to 1: 0 is one run.
-    pub ceph_score: Option<f64>,
+    /// Ceph's fragmentation score.
+    pub ceph_score: Option<CephScores>,
     /// Runs by length.
     pub histogram: Vec<FreeBytesClass>,
     /// What the next writes get.
