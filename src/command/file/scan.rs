@@ -114,6 +114,8 @@ pub(super) type QuickLook = Result<(FileRecord, u64), String>;
 pub(super) struct ScanOptions<'a> {
     /// Takes a quick look; or says why there is none.
     pub(super) look: &'a (dyn Fn(&Path) -> QuickLook + Sync),
+    /// Prepares for files of one directory.
+    pub(super) coming: &'a (dyn Fn(&[PathBuf]) + Sync),
     /// The kind of file system a directory is on.
     pub(super) kind: &'a (dyn Fn(&Path, &Metadata) -> Option<String> + Sync),
     pub(super) stops: fn() -> bool,
@@ -202,6 +204,10 @@ impl Visitor for Scan<'_> {
             Err(reason) => self.found().refuse(&path, reason),
         }
         (self.options.progress)(self.done.fetch_add(1, Memory::Relaxed) + 1);
+    }
+
+    fn coming(&self, paths: &[PathBuf]) {
+        (self.options.coming)(paths);
     }
 
     fn enters(&self, path: &Path, metadata: &Metadata) -> bool {

@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 use strewn::file::{
     AddressSpace, Device, Extent, ExtentListReader, FileError, FoundBy, ImageFormat, LayerExtents,
-    ListDialect, LookedAt, Looker, Place, WritePolicy, compose, image_layers, map_image,
-    names_other_files,
+    ListDialect, LogicalVolume, LookedAt, Looker, Place, WritePolicy, compose, image_layers,
+    map_image, names_other_files,
 };
+
+use super::volumes;
 
 /// The extents of a subject, for a pass over them.
 pub(super) type Extents<'a> = Box<dyn Iterator<Item = Result<Extent, FileError>> + 'a>;
@@ -247,7 +249,28 @@ impl Subject {
         Self::of_list(Box::new(BufReader::new(opened)), &shown)
     }
 
-    fn of_list(reader: Box<dyn BufRead>, shown: &str) -> Result<Vec<Self>, FileError> {
+    /// A logical volume, whose segments are its extents.
+    pub(super) fn of_volume(volume: LogicalVolume) -> Self {
+        Self {
+            path: volume.name,
+            bytes: volume.bytes,
+            allocated_bytes: None,
+            block_bytes: 4096,
+            file_system: "lvm".to_owned(),
+            whole_bytes: None,
+            is_copy_on_write: false,
+            space: Arc::new(volume.space),
+            source: "lvs",
+            unplaced_compressed_bytes: 0,
+            notes: volume.notes,
+            origin: SubjectOrigin::Collected(volume.extents),
+        }
+    }
+
+    fn of_list(mut reader: Box<dyn BufRead>, shown: &str) -> Result<Vec<Self>, FileError> {
+        if volumes::begins_listing(&mut reader) {
+            return volumes::of_list(reader, shown);
+        }
         let mut list = ExtentListReader::new(reader, shown);
         let mut subjects = Vec::new();
         while let Some(file) = list.next_file()? {

@@ -127,6 +127,11 @@ impl<R: BufRead> ExtentListReader<R> {
         self.parser.as_ref().and_then(|(_, parser)| parser.pool())
     }
 
+    /// The number of the object of ZFS that [`next_file`](Self::next_file) returned last.
+    pub(crate) fn object(&self) -> Option<u64> {
+        self.parser.as_ref().and_then(|(_, parser)| parser.object())
+    }
+
     /// The next file, or `None` after the last. Passes over what extents are left of the file before.
     ///
     /// # Errors

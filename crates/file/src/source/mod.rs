@@ -8,6 +8,9 @@ mod image;
 mod image_map;
 mod list;
 mod list_writer;
+mod lvm;
+mod lvm_columns;
+mod lvm_tool;
 mod other_lists;
 mod parser;
 #[cfg(target_os = "linux")]
@@ -30,11 +33,14 @@ pub use image::{
 pub use image_map::{MapRange, MapReader, map_image};
 pub use list::{ExtentListReader, ListDialect};
 pub use list_writer::ExtentListWriter;
+pub use lvm::{LogicalVolume, VolumeListing, is_volume_listing, listed_device};
 pub use parser::ListedFile;
 #[cfg(target_os = "linux")]
 pub use seek::{SeekExtents, seek_extents};
 pub use stored_lengths::StoredLengths;
 #[cfg(target_os = "linux")]
 pub(crate) use zdb_tool::sync_pool;
+#[cfg(target_os = "linux")]
+pub(crate) use zdb_tool::zdb_objects;
 pub use zdb_tool::{pool_layout, zdb_extents};
 pub(crate) use zdb_tool::{start_metaslab_list, start_pool_list};

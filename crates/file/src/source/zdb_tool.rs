@@ -31,11 +31,21 @@ pub fn zdb_extents(
     object: u64,
     pool: Option<PoolLayout>,
 ) -> Result<ExtentListReader<ToolOutput>, FileError> {
+    zdb_objects(dataset, &[object], pool)
+}
+
+/// Runs one `zdb` for several objects of `dataset`, as [`zdb_extents`] does for one. zdb ends at the first that is not
+/// there.
+pub(crate) fn zdb_objects(
+    dataset: &str,
+    objects: &[u64],
+    pool: Option<PoolLayout>,
+) -> Result<ExtentListReader<ToolOutput>, FileError> {
     refuse_option(dataset, "dataset")?;
-    let object = object.to_string();
+    let objects: Vec<String> = objects.iter().map(u64::to_string).collect();
     // -P: exact sizes.
-    let arguments = ["-Pddddd", dataset, &object].map(OsStr::new);
-    let output = start_zdb(&arguments)?;
+    let words = ["-Pddddd", dataset].into_iter().chain(objects.iter().map(String::as_str));
+    let output = start_zdb(&words.map(OsStr::new).collect::<Vec<_>>())?;
     let name = format!("`{}`", output.command());
     Ok(ExtentListReader::zdb(output, &name, pool))
 }
