@@ -73,6 +73,27 @@ fn sample(name: &str) -> String {
 }
 
 #[test]
+fn the_file_whose_scan_loses_most_seconds_comes_first() {
+    let folder = folder();
+    // Small and scattered: 64 pieces. Large, and less scattered: 1,024 pieces of 256 KiB.
+    let pieces = |count: u64, bytes: u64| -> String {
+        let row = |n: u64| format!("{},{bytes},{}\n", n * bytes, ((n * 7) % count + 1) * (8 << 20));
+        "offset,bytes,address\n".to_owned() + &(0..count).map(row).collect::<String>()
+    };
+    folder.write("small.csv", &pieces(64, 4096));
+    folder.write("large.csv", &pieces(1024, 256 << 10));
+    let from = ["--from", "small.csv", "--from", "large.csv"];
+    let order = |sort: &str| -> Vec<String> {
+        let files = json(&folder, &[&from[..], &["--sort", sort]].concat());
+        files.iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(order("score"), ["small.csv", "large.csv"]);
+    assert_eq!(order("scan"), ["large.csv", "small.csv"]);
+    let table = folder.strewn(&[&["file"], &from[..]].concat()).succeeded();
+    assert!(table.contains("a scan"), "{table}");
+}
+
+#[test]
 fn a_logical_volume_is_looked_at_by_its_segments() {
     let folder = folder();
     program(&folder, "lvs", &format!("echo \"$@\" > asked; exec cat '{}'", sample("lvs.json")));

@@ -183,6 +183,8 @@ pub(crate) enum Sort {
     /// Commands beyond those of a contiguous file, for one pass over the file
     #[default]
     Cost,
+    /// Seconds that reading all of the file once loses to the same file laid out contiguously
+    Scan,
     /// Number of extents
     Extents,
     /// Layout score, the lowest first
