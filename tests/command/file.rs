@@ -73,6 +73,29 @@ fn sample(name: &str) -> String {
 }
 
 #[test]
+fn lists_that_powershell_has_saved_are_read() {
+    let folder = folder();
+    let save = |name: &str| {
+        let text = std::fs::read_to_string(sample(name)).unwrap().replace('\n', "\r\n");
+        let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
+        let bytes: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+        std::fs::write(folder.path(name), bytes).unwrap();
+    };
+    save("fsutil.txt");
+    save("zdb-pool.txt");
+    let file = &json(&folder, &["--from", "fsutil.txt"])[0];
+    assert_eq!((&file["extents"], &file["file_system"]), (&2.into(), &"ntfs".into()));
+    assert_eq!((&file["bytes"], &file["hole_bytes"]), (&(0x40 << 16).into(), &(0x10 << 16).into()));
+    assert_eq!(file["notes"], Value::Null);
+    let pools = |list: &str| folder.strewn(&["file", "--pool-from", list, "--json"]).succeeded();
+    assert_eq!(pools("zdb-pool.txt"), pools(&sample("zdb-pool.txt")));
+    // Nobody says how large a cluster is.
+    folder.write("bare.txt", "VCN: 0x0        Clusters: 0x2a       LCN: 0x1a2b3c\r\n");
+    let notes = json(&folder, &["--from", "bare.txt"])[0]["notes"].to_string();
+    assert!(notes.contains("taken to be of 4 KiB") && notes.contains("ntfsinfo"), "{notes}");
+}
+
+#[test]
 fn the_file_whose_scan_loses_most_seconds_comes_first() {
     let folder = folder();
     // Small and scattered: 64 pieces. Large, and less scattered: 1,024 pieces of 256 KiB.

@@ -3,14 +3,14 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use strewn::file::{Extent, PoolFreeSpace, VdevFreeSpace, parse_pool_list, zfs_pool};
+use strewn::file::{Extent, PoolFreeSpace, VdevFreeSpace, parse_pool_list, saved_text, zfs_pool};
 use strewn::report;
 use strewn::results::{FileCost, FilePerformance, SIGNIFICANT_DIGITS, rounded};
 use strewn::terminal::{self, Ending, Failure};
 
 use super::bad_input;
 use super::measure::{Depth, Measuring};
-use super::output::read_bounded;
+use super::output::read_bounded_bytes;
 use super::subject::Subject;
 use crate::command::arguments::{FileArguments, Format};
 
@@ -75,16 +75,16 @@ fn next_file(space: &PoolFreeSpace, measuring: &Measuring) -> Option<NextFile> {
 
 fn read(path: &Path) -> Result<PoolFreeSpace, Failure> {
     let name = path.display().to_string();
-    let text = match name.as_str() {
+    let bytes = match name.as_str() {
         "-" => {
-            let mut text = String::new();
-            io::stdin().read_to_string(&mut text).map(|_| text)
+            let mut bytes = Vec::new();
+            io::stdin().read_to_end(&mut bytes).map(|_| bytes)
         }
-        _ => read_bounded(path),
+        _ => read_bounded_bytes(path),
     };
-    let text = text.map_err(|error| {
+    let text = bytes.and_then(|bytes| saved_text(&bytes)).map_err(|error| {
         let help = match error.kind() {
-            io::ErrorKind::InvalidData => "save it as UTF-8: a redirection of PowerShell does not",
+            io::ErrorKind::InvalidData => "save it as UTF-8 or UTF-16",
             _ => "give the file that the list was saved to",
         };
         Failure::bad_input(format!("--pool-from {name}: {error}"), help)

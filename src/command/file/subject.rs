@@ -323,6 +323,15 @@ impl Subject {
             let given = file.block_bytes.unwrap_or(4096).clamp(512, 1 << 24);
             let in_units = is(ListDialect::counts_in_units) && given < 4096;
             let block_bytes = if in_units && extents.iter().all(whole) { 4096 } else { given };
+            if file.block_bytes.is_none()
+                && list.dialect().is_some_and(|of| of.as_str() == "fsutil")
+            {
+                notes.push(
+                    "clusters are taken to be of 4 KiB: put the output of fsutil fsinfo ntfsinfo VOLUME: before that of \
+                     queryExtents"
+                        .to_owned(),
+                );
+            }
             let missing = file.file_bytes.unwrap_or(end).saturating_sub(end);
             if missing >= block_bytes {
                 notes.push(format!(

@@ -4,6 +4,7 @@ mod csv;
 #[cfg(target_os = "linux")]
 mod fiemap;
 mod filefrag;
+mod fsutil;
 mod image;
 mod image_map;
 mod list;
@@ -17,6 +18,7 @@ mod parser;
 mod seek;
 mod stored_lengths;
 mod text;
+mod utf8_reader;
 mod xfs_bmap;
 mod zdb;
 mod zdb_config;
@@ -38,6 +40,7 @@ pub use parser::ListedFile;
 #[cfg(target_os = "linux")]
 pub use seek::{SeekExtents, seek_extents};
 pub use stored_lengths::StoredLengths;
+pub use utf8_reader::saved_text;
 #[cfg(target_os = "linux")]
 pub(crate) use zdb_tool::sync_pool;
 #[cfg(target_os = "linux")]
