@@ -1,8 +1,8 @@
 //! Saved lists of pools' free space: those of real OpenZFS 2.3.2, and what is wrong with others.
 //!
-//! `zdb-mm.txt` and `zdb-mmm.txt` are of a RAID-Z2 pool of file vdevs, `zdb-pool.txt` is `zdb -PmmM` of one of two RAID-Z
-//! vdevs, made by `crates/zfs/reference/real_pool`. What zpool lists follows its source: it needs a kernel with ZFS. The
-//! dumps of Ceph follow its documentation and source: no OSD was at hand.
+//! `zdb-mm.txt` and `zdb-mmm.txt` are of a RAID-Z2 pool of file vdevs, `zdb-pool.txt` is `zdb -PmmM` of one of two
+//! RAID-Z vdevs, made by `crates/zfs/reference/real_pool`. What zpool lists follows its source: it needs a kernel with
+//! ZFS. The dumps of Ceph follow its documentation and source: no OSD was at hand.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;

@@ -38,14 +38,16 @@ pub(crate) struct FileArguments {
     ///
     /// May be repeated. By zdb and zpool, as root: FRAG, scores, runs by length, and what the next writes get and cost.
     #[arg(long, hide_short_help = true, value_name = "NAME",
-          conflicts_with_all = ["paths", "from", "volume", "format", "out", "compare", "free_space", "save_extents", "append"])]
+          conflicts_with_all = ["paths", "from", "volume", "format", "out", "compare", "free_space", "save_extents",
+                                "append"])]
     pub(crate) pool: Vec<String>,
     /// Measure the free space of a pool from a saved list, or - for standard input
     ///
     /// May be repeated. The output of zdb -mm or zdb -MMM of a ZFS pool, or of ceph-bluestore-tool free-dump: as
     /// --pool has it.
     #[arg(long, hide_short_help = true, value_name = "FILE",
-          conflicts_with_all = ["paths", "from", "volume", "format", "out", "compare", "free_space", "save_extents", "append"])]
+          conflicts_with_all = ["paths", "from", "volume", "format", "out", "compare", "free_space", "save_extents",
+                                "append"])]
     pub(crate) pool_from: Vec<PathBuf>,
     /// Also write the extents of all files listed to this CSV file
     ///

@@ -1,5 +1,5 @@
-//! Free space of a Ceph OSD, as `ceph-bluestore-tool free-dump` and `bluestore allocator dump` of its socket list it, and
-//! its score, as `free-score` and `bluestore allocator score` print it.
+//! Free space of a Ceph OSD, as `ceph-bluestore-tool free-dump` and `bluestore allocator dump` of its socket list it,
+//! and its score, as `free-score` and `bluestore allocator score` print it.
 
 use serde::Deserialize;
 

@@ -1,8 +1,9 @@
-//! Ceph's fragmentation score of an allocator (`Allocator::get_fragmentation_score` of `src/os/bluestore/Allocator.cc`).
+//! Ceph's fragmentation score of an allocator (`Allocator::get_fragmentation_score` of
+//! `src/os/bluestore/Allocator.cc`).
 //!
 //! Each run has a worth: its bytes times a scale that grows with each doubling of the run, and is interpolated between
-//! powers of two. The score is how far the worth of all runs is from that of one run, as a share of how far the worst is.
-//! Squid (19) and later releases of Reef (18) have other scales and another worst than versions before
+//! powers of two. The score is how far the worth of all runs is from that of one run, as a share of how far the worst
+//! is. Squid (19) and later releases of Reef (18) have other scales and another worst than versions before
 //! (<https://github.com/ceph/ceph/pull/49885>, backported by 59263).
 
 use serde::Serialize;

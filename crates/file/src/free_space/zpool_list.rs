@@ -37,8 +37,8 @@ pub struct ZpoolVdev {
     pub frag_percent: Option<u64>,
 }
 
-/// Parses the output of `zpool list -Hpv -o name,size,allocated,free,fragmentation,capacity,health POOL`. Devices within
-/// vdevs are left out.
+/// Parses the output of `zpool list -Hpv -o name,size,allocated,free,fragmentation,capacity,health POOL`. Devices
+/// within vdevs are left out.
 ///
 /// # Errors
 /// If the first line is not one of a pool, or a number is none; the message names the line.

@@ -1,5 +1,5 @@
-//! Windows: what `fsutil file queryExtents FILE` prints, and before it `fsutil fsinfo ntfsinfo VOLUME:` for the size of a
-//! cluster.
+//! Windows: what `fsutil file queryExtents FILE` prints, and before it `fsutil fsinfo ntfsinfo VOLUME:` for the size of
+//! a cluster.
 //!
 //! ```text
 //! NTFS Volume Serial Number :        0x1234567812345678

@@ -75,9 +75,10 @@ impl fmt::Debug for ListDialect {
 /// | `path` | no | the file; another value begins another file |
 ///
 /// Semicolons, tabs or spaces may stand between columns instead of commas, `length` for `bytes` and `physical` for
-/// `address`, as in lists of one's own making. Numbers are decimal. Lines of the form `# name = value` describe the file: `path`, `file_bytes`, `block_bytes`,
-/// `device_bytes`. A line `# path = …` between rows begins the next file; `block_bytes` and `device_bytes` hold until
-/// they are given again. Other comments are ignored. A path with control characters or outer spaces is a JSON string.
+/// `address`, as in lists of one's own making. Numbers are decimal. Lines of the form `# name = value` describe the
+/// file: `path`, `file_bytes`, `block_bytes`, `device_bytes`. A line `# path = …` between rows begins the next file;
+/// `block_bytes` and `device_bytes` hold until they are given again. Other comments are ignored. A path with control
+/// characters or outer spaces is a JSON string.
 ///
 /// ```
 /// use strewn_file::{Address, ExtentListReader, Place};

@@ -26,11 +26,11 @@ pub(super) const ARGUMENTS: [&str; 8] = [
     "-o",
     "vg_name,lv_name,lv_path,vg_extent_size,segtype,stripe_size,seg_start_pe,seg_size_pe,seg_pe_ranges",
 ];
-/// More volumes than this are no listing.
+/// More segments than this are no listing.
 const MOST_SEGMENTS: usize = 1 << 20;
 
-/// A logical volume, or a part of one that LVM has on physical volumes by itself: an image of a RAID, the data of a thin
-/// pool or of a cache.
+/// A logical volume, or a part of one that LVM has on physical volumes by itself: an image of a RAID, the data of a
+/// thin pool or of a cache.
 #[derive(Debug, Clone)]
 pub struct LogicalVolume {
     /// Its path, and in brackets the name of the part.

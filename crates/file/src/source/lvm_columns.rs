@@ -38,7 +38,7 @@ pub(super) fn exact_size(value: &Value) -> Option<u64> {
     // A comma is the point of some locales.
     let number: f64 = number.trim().replace(',', ".").parse().ok()?;
     let bytes = number * base.pow(power) as f64;
-    (bytes >= 1.0 && bytes < 9.0e18).then_some(bytes as u64).or_else(|| (bytes == 0.0).then_some(0))
+    (bytes == 0.0 || (1.0..9.0e18).contains(&bytes)).then_some(bytes as u64)
 }
 
 /// Reads `DEVICE:FIRST-LAST`, several with spaces between. A device that is missing is called `[unknown]`, and in old
