@@ -39,7 +39,7 @@ impl PoolFreeSpace {
             lengths.swap(last, rng.below(last as u64 + 1) as usize);
         }
         let allocated = (whole - self.free_bytes as f64).max(0.0) / self.runs.max(1) as f64;
-        let gap = (allocated / unit as f64).ceil() as u64 * unit;
+        let gap = ((allocated / unit as f64).ceil() as u64).saturating_mul(unit);
         let (mut offset, mut byte) = (0, 0u64);
         let extents = lengths.into_iter().map(|bytes| {
             let extent =

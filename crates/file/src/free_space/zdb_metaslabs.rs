@@ -60,7 +60,7 @@ pub(super) fn parse_metaslab_list(name: &str, text: &str) -> Result<PoolFreeSpac
     let mut metaslabs: Vec<Metaslab> = Vec::new();
     let (mut groups, mut pool): (Vec<(u64, Printed)>, Option<Printed>) = (Vec::new(), None);
     let mut vdevs: Vec<Vdev> = Vec::new();
-    let (mut vdev, mut pool_name, mut announced) = (0, None, 0);
+    let (mut vdev, mut pool_name, mut announced) = (0, None, 0u64);
     let mut section = Section::Other;
     for (number, line) in (1..).zip(text.lines()) {
         let wrong = |what: &str| {
@@ -93,7 +93,7 @@ pub(super) fn parse_metaslab_list(name: &str, text: &str) -> Result<PoolFreeSpac
             }
             Some("metaslabs") => {
                 let count: u64 = after("metaslabs").and_then(|word| word.parse().ok()).unwrap_or(0);
-                announced += count;
+                announced = announced.saturating_add(count);
                 section = Section::Other;
             }
             Some("metaslab") if words.contains(&"spacemap") => {

@@ -26,6 +26,8 @@ pub(super) const ARGUMENTS: [&str; 8] = [
     "-o",
     "vg_name,lv_name,lv_path,vg_extent_size,segtype,stripe_size,seg_start_pe,seg_size_pe,seg_pe_ranges",
 ];
+/// The shortest stripe of LVM is of a sector, and mostly of 4 KiB and more.
+const LEAST_STRIPE_BYTES: u64 = 512;
 /// More segments than this are no listing.
 const MOST_SEGMENTS: usize = 1 << 20;
 
@@ -265,7 +267,7 @@ impl Volume {
                 [only] => device_of(only)
                     .and_then(|device| u16::try_from(device).ok())
                     .map(|volume| Address { volume, byte: first_byte(only) }),
-                all if segment.stripe_bytes > 0 => {
+                all if segment.stripe_bytes >= LEAST_STRIPE_BYTES => {
                     let columns = all.iter().filter_map(|area| {
                         Some((u16::try_from(device_of(area)?).ok()?, first_byte(area)))
                     });
