@@ -53,6 +53,138 @@ fn a_list_of_three_extents_has_the_figures_that_follow_from_it() {
     assert_eq!(cost["extra_commands"], 2.0);
 }
 
+/// A program of the test, which comes before those of the system.
+fn program(folder: &Folder, name: &str, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::create_dir_all(folder.path("bin")).unwrap();
+    let path = folder.path("bin").join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// What `strewn` did with the programs of the test.
+fn with_programs(folder: &Folder, words: &[&str]) -> crate::common::Ran {
+    let path = format!("{}:/usr/bin:/bin", folder.path("bin").display());
+    crate::common::Ran::of(folder.command(words).env("PATH", path).output().unwrap())
+}
+
+fn sample(name: &str) -> String {
+    format!("{}/crates/file/tests/data/{name}", crate::common::PROJECT)
+}
+
+#[test]
+fn lists_that_powershell_has_saved_are_read() {
+    let folder = folder();
+    let save = |name: &str| {
+        let text = std::fs::read_to_string(sample(name)).unwrap().replace('\n', "\r\n");
+        let units = "\u{feff}".encode_utf16().chain(text.encode_utf16());
+        let bytes: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+        std::fs::write(folder.path(name), bytes).unwrap();
+    };
+    save("fsutil.txt");
+    save("zdb-pool.txt");
+    let file = &json(&folder, &["--from", "fsutil.txt"])[0];
+    assert_eq!((&file["extents"], &file["file_system"]), (&2.into(), &"ntfs".into()));
+    assert_eq!((&file["bytes"], &file["hole_bytes"]), (&(0x40 << 16).into(), &(0x10 << 16).into()));
+    assert_eq!(file["notes"], Value::Null);
+    let pools = |list: &str| folder.strewn(&["file", "--pool-from", list, "--json"]).succeeded();
+    assert_eq!(pools("zdb-pool.txt"), pools(&sample("zdb-pool.txt")));
+    // Nobody says how large a cluster is.
+    folder.write("bare.txt", "VCN: 0x0        Clusters: 0x2a       LCN: 0x1a2b3c\r\n");
+    let notes = json(&folder, &["--from", "bare.txt"])[0]["notes"].to_string();
+    assert!(notes.contains("taken to be of 4 KiB") && notes.contains("ntfsinfo"), "{notes}");
+}
+
+#[test]
+fn the_file_whose_scan_loses_most_seconds_comes_first() {
+    let folder = folder();
+    // Small and scattered: 64 pieces. Large, and less scattered: 1,024 pieces of 256 KiB.
+    let pieces = |count: u64, bytes: u64| -> String {
+        let row = |n: u64| format!("{},{bytes},{}\n", n * bytes, ((n * 7) % count + 1) * (8 << 20));
+        "offset,bytes,address\n".to_owned() + &(0..count).map(row).collect::<String>()
+    };
+    folder.write("small.csv", &pieces(64, 4096));
+    folder.write("large.csv", &pieces(1024, 256 << 10));
+    let from = ["--from", "small.csv", "--from", "large.csv"];
+    let order = |sort: &str| -> Vec<String> {
+        let files = json(&folder, &[&from[..], &["--sort", sort]].concat());
+        files.iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(order("score"), ["small.csv", "large.csv"]);
+    assert_eq!(order("scan"), ["large.csv", "small.csv"]);
+    let table = folder.strewn(&[&["file"], &from[..]].concat()).succeeded();
+    assert!(table.contains("a scan"), "{table}");
+}
+
+#[test]
+fn a_logical_volume_is_looked_at_by_its_segments() {
+    let folder = folder();
+    program(&folder, "lvs", &format!("echo \"$@\" > asked; exec cat '{}'", sample("lvs.json")));
+    let words = ["file", "--volume", "/dev/data/vm", "--volume", "data/safe", "--json"];
+    let printed = with_programs(&folder, &words).succeeded();
+    let files: Vec<Value> = serde_json::from_str(&printed).unwrap();
+    let of = |path: &str| files.iter().find(|file| file["path"] == path).unwrap();
+    assert_eq!(files.len(), 3);
+    let volume = of("/dev/data/vm");
+    assert_eq!((&volume["extents"], &volume["source"]), (&3.into(), &"lvs".into()));
+    assert_eq!(volume["bytes"], 448 * (4 << 20));
+    assert_eq!(of("/dev/data/safe (safe_rimage_1)")["extents"], 2);
+    assert!(folder.read("asked").starts_with("-a --segments --units=b --nosuffix"));
+    let missing = with_programs(&folder, &["file", "--volume", "/dev/data/none"]);
+    missing.refused(&["there is no logical volume /dev/data/none", "/dev/data/vm"]);
+    program(&folder, "lvs", "echo '  No access to devices' >&2; exit 5");
+    let failed = with_programs(&folder, &["file", "--volume", "/dev/data/vm"]);
+    failed.refused(&["`lvs -a", "No access to devices", "run it as root"]);
+    if !["/usr/sbin/lvs", "/sbin/lvs", "/usr/bin/lvs"]
+        .iter()
+        .any(|path| std::path::Path::new(path).exists())
+    {
+        refused(
+            &folder,
+            &["--volume", "/dev/data/vm"],
+            &["`lvs` is not installed", "install lvm2"],
+        );
+    }
+    // The same listing from elsewhere has all volumes: of a RAID its images, of a thin pool its data.
+    let saved = json(&folder, &["--from", &sample("lvs.json")]);
+    let paths: Vec<&str> = saved.iter().filter_map(|file| file["path"].as_str()).collect();
+    assert_eq!(paths.len(), 5, "{paths:?}");
+    assert!(paths.contains(&"/dev/data/pool (pool_tdata)"), "{paths:?}");
+}
+
+#[test]
+fn a_pool_of_this_machine_is_shown_with_what_a_file_in_it_costs() {
+    let folder = folder();
+    program(&folder, "zdb", &format!("exec cat '{}'", sample("zdb-pool.txt")));
+    program(&folder, "zpool", "echo 'no such pool' >&2; exit 1");
+    let printed = with_programs(&folder, &["file", "--pool", "real"]).succeeded();
+    for part in [
+        "real, by zdb -mm: 354 MiB free",
+        "FRAG 31 %; 31 % by the table",
+        "a file of 354 MiB written into it",
+        "sequential 1 MiB reads",
+        "zpool does not tell its figures",
+    ] {
+        assert!(printed.contains(part), "no {part:?} in {printed}");
+    }
+    let printed = with_programs(&folder, &["file", "--pool", "real", "--json"]).succeeded();
+    let pools: Vec<Value> = serde_json::from_str(&printed).unwrap();
+    let scan = &pools[0]["next_file"]["cost"]["simulated"]["scan_s"];
+    assert!(scan[0].as_f64() > scan[1].as_f64(), "{scan}");
+    // The same list, saved.
+    let list = sample("zdb-pool.txt");
+    let words = ["file", "--pool-from", &list, "--json"];
+    let saved: Vec<Value> = serde_json::from_str(&folder.strewn(&words).succeeded()).unwrap();
+    assert_eq!(saved[0]["next_file"], pools[0]["next_file"]);
+    program(
+        &folder,
+        "zdb",
+        "echo \"zdb: can't open 'none': No such file or directory\" >&2; exit 1",
+    );
+    let missing = with_programs(&folder, &["file", "--pool", "none"]);
+    missing.refused(&["`zdb -PmmM none`", "No such file or directory", "zpool list"]);
+}
+
 #[test]
 fn commands_are_no_larger_than_asked_for() {
     let folder = folder();
@@ -68,7 +200,14 @@ fn commands_are_no_larger_than_asked_for() {
 fn what_cannot_be_asked_is_refused_with_what_to_do() {
     let folder = folder();
     folder.write("file", "text");
-    refused(&folder, &[], &["required arguments", "<PATH|--from <FILE>|--pool-from <FILE>>"]);
+    refused(
+        &folder,
+        &[],
+        &[
+            "required arguments",
+            "<PATH|--from <FILE>|--volume </dev/VG/LV>|--pool <NAME>|--pool-from <FILE>>",
+        ],
+    );
     refused(&folder, &["file", "--sequential"], &["--sequential", "--read 1MiB --sequential"]);
     refused(&folder, &["file", "--read", "3"], &["'3'", "--read", "multiple of 512 bytes"]);
     refused(&folder, &["file", "--read", "1MB"], &["'1MB'", "4KiB or \"1 MiB\""]);

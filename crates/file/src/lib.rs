@@ -79,22 +79,24 @@ pub use cost::{
 pub use error::FileError;
 pub use extent::{Address, Extent, Place};
 pub use free_space::{
-    BtrfsFreeSpace, ExtFreeSpace, FreeBytesClass, FreeRunClass, FreeSpaceReport, NextWrites,
-    PoolFreeSpace, free_space, parse_dumpe2fs, parse_pool_list, parse_xfs_free_extents, sync,
+    BtrfsFreeSpace, CephScores, ExtFreeSpace, FreeBytesClass, FreeRunClass, FreeSpaceReport,
+    NextWrites, PoolFreeSpace, VdevFreeSpace, ZpoolFigures, ZpoolVdev, free_space, parse_dumpe2fs,
+    parse_pool_list, parse_xfs_free_extents, parse_zpool_list, sync, zfs_pool,
 };
 #[cfg(target_os = "linux")]
 pub use look::{FileSystem, FoundBy, LookedAt, Looker};
 pub use measure::{LayoutMeasures, LayoutPass};
 pub use source::{
     ComposedExtents, ExtentListReader, ExtentListWriter, ImageFormat, ImageLayer, LayerExtents,
-    ListDialect, ListedFile, MapRange, MapReader, StoredLengths, compose, image_layers, map_image,
-    names_other_files, pool_layout, zdb_extents,
+    ListDialect, ListedFile, LogicalVolume, MapRange, MapReader, StoredLengths, VolumeListing,
+    compose, image_layers, is_volume_listing, listed_device, map_image, names_other_files,
+    pool_layout, saved_text, zdb_extents,
 };
 #[cfg(target_os = "linux")]
 pub use source::{SeekExtents, fiemap_extents, seek_extents};
 pub use space::{
     AddressSpace, Device, DeviceQueue, FileSystemKind, LocatedDevice, Mount, Piece, PoolLayout,
-    System, VdevKind, VdevLayout, VdevShape, btrfs, mount_of_path, parse_mountinfo,
+    StripeMap, System, VdevKind, VdevLayout, VdevShape, btrfs, mount_of_path, parse_mountinfo,
 };
 pub use tool::ToolOutput;
 pub use walk::{MOST_THREADS, Visitor, WalkOptions, walk};

@@ -114,7 +114,9 @@ fn first_errors(mut stderr: ChildStderr) -> String {
     let _ = stderr.by_ref().take(MAX_ERROR_BYTES).read_to_end(&mut bytes);
     let _ = io::copy(&mut stderr, &mut io::sink());
     let text = String::from_utf8_lossy(&bytes);
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+    // zdb of some builds prints its log, which is empty, behind every error.
+    let is_said = |line: &&str| !line.is_empty() && !line.starts_with("ZFS_DBGMSG(");
+    text.lines().map(str::trim).filter(is_said).collect::<Vec<_>>().join("; ")
 }
 
 impl Read for ToolOutput {

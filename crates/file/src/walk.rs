@@ -11,6 +11,9 @@ pub trait Visitor: Sync {
     /// Looks at a regular file.
     fn file(&self, path: PathBuf, metadata: &Metadata);
 
+    /// Prepares for files of one directory, each of which [`file`](Self::file) is called for next.
+    fn coming(&self, _paths: &[PathBuf]) {}
+
     /// Returns whether to go into a directory.
     fn enters(&self, _path: &Path, _metadata: &Metadata) -> bool {
         true
@@ -201,6 +204,9 @@ impl<V: Visitor> Walker<'_, V> {
     }
 
     fn files(&self, paths: Vec<PathBuf>) {
+        if !self.visitor.stops() {
+            self.visitor.coming(&paths);
+        }
         for path in paths {
             if self.visitor.stops() {
                 return;

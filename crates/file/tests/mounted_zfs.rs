@@ -101,6 +101,67 @@ fn zdb_tells_where_blocks_lie() {
     assert_eq!(fs::read_to_string(root.join("asked")).unwrap(), asked);
 }
 
+/// A zdb that lists every object it is asked for, and ends at object 0 as at one that is gone.
+fn zdb_of_objects(root: &Path) {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let script = format!(
+        "echo \"$@\" >> '{0}/asked'\ncase $1 in -C) exec cat '{1}/zdb-raidz.config.txt';; esac\nshift 2\nfor \
+         object; do\n  if [ \"$object\" = \"$(cat '{0}/gone')\" ]; then echo 'zdb: dmu_object_info() failed, errno 2' >&2; \
+         exit 1; fi\n  sed \"s/^         1    2 /$object  2 /\" '{1}/zdb-raidz.txt'\ndone",
+        root.display(),
+        data.display()
+    );
+    zdb(root, &script);
+}
+
+#[test]
+fn one_zdb_tells_the_files_of_a_directory() {
+    const NAME: &str = "one_zdb_tells_the_files_of_a_directory";
+    if let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) {
+        let looker = looker(&root, false);
+        let paths = ["one", "two", "none"].map(|name| root.join("fs").join(name));
+        assert!(looker.looks_ahead(&paths[0]));
+        looker.look_ahead(&paths);
+        for path in &paths[..2] {
+            let file = looker.open(path).unwrap();
+            assert_eq!((file.found_by(), file.extents().count()), (FoundBy::Zdb, 128));
+        }
+        return;
+    }
+    let machine = machine();
+    let root = machine.path();
+    zdb_of_objects(root);
+    fs::write(root.join("gone"), "0").unwrap();
+    let number = |name: &str| fs::metadata(root.join("fs").join(name)).unwrap().ino();
+    let mut objects = [number("one"), number("two")];
+    objects.sort_unstable();
+    let [first, second] = objects;
+    let asked = || fs::read_to_string(root.join("asked")).unwrap();
+    run_again(NAME, root);
+    assert_eq!(asked(), format!("-C tank\n-Pddddd tank/fs {first} {second}\n"));
+    // One that is gone takes those behind it along: they are asked for by themselves, and are told all the same.
+    for gone in [first, second] {
+        fs::remove_file(root.join("asked")).unwrap();
+        let message = format!("{gone}");
+        fs::write(root.join("gone"), &message).unwrap();
+        run_again("one_that_is_gone_does_not_hide_the_others", root);
+        let lines: Vec<String> = asked().lines().map(str::to_owned).collect();
+        assert_eq!(lines[1], format!("-Pddddd tank/fs {first} {second}"));
+        assert!(lines[2..].contains(&format!("-Pddddd tank/fs {gone}")), "{lines:?}");
+    }
+}
+
+#[test]
+fn one_that_is_gone_does_not_hide_the_others() {
+    // What is checked is in the second run of the test above.
+    let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) else { return };
+    let looker = looker(&root, false);
+    let paths = ["one", "two"].map(|name| root.join("fs").join(name));
+    looker.look_ahead(&paths);
+    let found = paths.map(|path| looker.open(&path).unwrap().found_by());
+    assert_eq!(found.iter().filter(|found| **found == FoundBy::Zdb).count(), 1);
+}
+
 #[test]
 fn without_zdb_the_kernel_tells_data_and_holes() {
     if let Some(root) = std::env::var_os(ROOT).map(PathBuf::from) {

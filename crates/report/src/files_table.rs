@@ -73,6 +73,9 @@ pub fn files_table(files: &[FileRecord]) -> String {
                 cost(file, |cost| cost.extra_commands.max(0.0).round())
             })
         })
+        .when(files.len() > 1 && any(|file| lost_by_scan_s(file).is_some()), |columns| {
+            columns.number("a scan\nloses\ns", |file| lost_by_scan_s(file).map(figure_words))
+        })
         .words("", |file| shown_path(&file.path))
         .render(files);
     text.push_str(&legend(files));
@@ -94,6 +97,11 @@ pub fn files_table(files: &[FileRecord]) -> String {
         sentences.iter().for_each(|sentence| text.push_str(&format!("  {sentence}\n")));
     }
     text
+}
+
+/// Seconds that reading all of a file once loses to the same file laid out contiguously.
+fn lost_by_scan_s(file: &FileRecord) -> Option<f64> {
+    simulated(file)?.scan_s.map(|(now, contiguous)| (now - contiguous).max(0.0))
 }
 
 fn cost(file: &FileRecord, of: fn(&FileCost) -> f64) -> Option<String> {

@@ -17,7 +17,7 @@ const OVER_TIME: &str = "Over time";
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("requests").args(["read", "write", "access_spec", "fio_job"]),
-    group = ArgGroup::new("given").args(["paths", "from", "pool_from"]).required(true).multiple(true)
+    group = ArgGroup::new("given").args(["paths", "from", "volume", "pool", "pool_from"]).required(true).multiple(true)
 )]
 pub(crate) struct FileArguments {
     /// Files, and directories to be searched for files
@@ -26,15 +26,28 @@ pub(crate) struct FileArguments {
     /// Take extents from a saved list, or - for standard input
     ///
     /// May be repeated. Instead of the file system: CSV as --save-extents writes it, or the output of filefrag -v,
-    /// xfs_bmap -vp or zdb -ddddd.
+    /// xfs_bmap -vp, zdb -ddddd, lvs (see --volume) or fsutil file queryExtents.
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Vec<PathBuf>,
+    /// Look at how a logical volume of LVM lies on its physical volumes
+    ///
+    /// May be repeated. By lvs, as root. --from reads the same listing, saved elsewhere.
+    #[arg(long, hide_short_help = true, value_name = "/dev/VG/LV")]
+    pub(crate) volume: Vec<String>,
+    /// Measure the free space of a ZFS pool of this machine
+    ///
+    /// May be repeated. By zdb and zpool, as root: FRAG, scores, runs by length, and what the next writes get and cost.
+    #[arg(long, hide_short_help = true, value_name = "NAME",
+          conflicts_with_all = ["paths", "from", "volume", "format", "out", "compare", "free_space", "save_extents",
+                                "append"])]
+    pub(crate) pool: Vec<String>,
     /// Measure the free space of a pool from a saved list, or - for standard input
     ///
-    /// May be repeated. The output of zdb -mm or zdb -MMM of a ZFS pool, or of ceph-bluestore-tool free-dump: FRAG,
-    /// scores, runs by length, and what the next writes get.
+    /// May be repeated. The output of zdb -mm or zdb -MMM of a ZFS pool, or of ceph-bluestore-tool free-dump: as
+    /// --pool has it.
     #[arg(long, hide_short_help = true, value_name = "FILE",
-          conflicts_with_all = ["paths", "from", "format", "out", "compare", "free_space", "save_extents", "append"])]
+          conflicts_with_all = ["paths", "from", "volume", "format", "out", "compare", "free_space", "save_extents",
+                                "append"])]
     pub(crate) pool_from: Vec<PathBuf>,
     /// Also write the extents of all files listed to this CSV file
     ///
@@ -172,6 +185,8 @@ pub(crate) enum Sort {
     /// Commands beyond those of a contiguous file, for one pass over the file
     #[default]
     Cost,
+    /// Seconds that reading all of the file once loses to the same file laid out contiguously
+    Scan,
     /// Number of extents
     Extents,
     /// Layout score, the lowest first

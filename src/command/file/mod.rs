@@ -8,6 +8,7 @@ mod requests;
 mod scan;
 mod subject;
 mod target;
+mod volumes;
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -31,9 +32,6 @@ use target::Target;
 
 /// Looks at files and directories.
 pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
-    if !arguments.pool_from.is_empty() {
-        return pools::pools(arguments);
-    }
     arguments.pictures.check_against(arguments.out.as_deref())?;
     let measuring = Measuring {
         requests: Requests::of(arguments)?,
@@ -43,6 +41,9 @@ pub(crate) fn file(arguments: &FileArguments) -> Result<Ending, Failure> {
         target: Target::of(arguments.on.as_deref())?,
         prediction: prediction(arguments)?,
     };
+    if !arguments.pool.is_empty() || !arguments.pool_from.is_empty() {
+        return pools::pools(arguments, &measuring);
+    }
     let stops = terminal::stop_when_interrupted();
     match arguments.every {
         Some(interval) => history::watch(arguments, &measuring, interval, stops),
@@ -113,6 +114,14 @@ impl Origin {
         }
     }
 
+    /// The path of the file that is opened, if one is.
+    fn to_open(&self) -> Option<PathBuf> {
+        match self {
+            Self::Path(path) => Some(path.clone()),
+            Self::Inside(_) | Self::Listed(_) => None,
+        }
+    }
+
     fn path(&self) -> PathBuf {
         match self {
             Self::Path(path) | Self::Inside(path) => path.clone(),
@@ -172,7 +181,11 @@ fn sort_out(
         let listed = Subject::listed(list).map_err(bad_input)?.into_iter();
         files.extend(listed.map(|subject| Origin::Listed(Arc::new(subject))));
     }
+    for subject in volumes::of_machine(&arguments.volume).map_err(bad_input)? {
+        files.push(Origin::Listed(Arc::new(subject)));
+    }
     let mut directories: Vec<PathBuf> = Vec::new();
+    looker.look_ahead(&arguments.paths);
     for path in &arguments.paths {
         let metadata = std::fs::metadata(path);
         if metadata.as_ref().is_ok_and(std::fs::Metadata::is_dir) {
@@ -290,6 +303,12 @@ fn scan(
             });
             looked.map_err(|error| reason(path, &error))
         },
+        coming: &|paths| {
+            // All are in one directory.
+            if paths.first().is_some_and(|path| looker.looks_ahead(path)) {
+                looker.look_ahead(paths);
+            }
+        },
         kind: &|path, metadata| {
             let file_system = looker.file_system(path, metadata).ok()?;
             Some(file_system.mount.kind.name().to_owned())
@@ -319,6 +338,8 @@ fn closely(
     progress: &FileTerminal,
     stops: fn() -> bool,
 ) -> Vec<Option<Close>> {
+    let paths: Vec<PathBuf> = entries.iter().filter_map(|entry| entry.origin.to_open()).collect();
+    looker.look_ahead(&paths);
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<Option<Close>>> = Mutex::new(entries.iter().map(|_| None).collect());
     std::thread::scope(|scope| {

@@ -165,6 +165,14 @@ const LONGEST_BYTES: u64 = 1 << 30;
 
 /// Reads a regular file that is not too long.
 pub(super) fn read_bounded(path: &Path) -> std::io::Result<String> {
+    let text = String::from_utf8(read_bounded_bytes(path)?);
+    text.map_err(|_| {
+        std::io::Error::new(std::io::ErrorKind::InvalidData, "stream did not contain valid UTF-8")
+    })
+}
+
+/// Reads a file of at most [`LONGEST_BYTES`].
+pub(super) fn read_bounded_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
     let metadata = std::fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(std::io::Error::other("it is no regular file"));
@@ -172,9 +180,9 @@ pub(super) fn read_bounded(path: &Path) -> std::io::Result<String> {
     if metadata.len() > LONGEST_BYTES {
         return Err(std::io::Error::other("it is longer than 1 GiB"));
     }
-    let mut text = String::new();
-    File::open(path)?.take(LONGEST_BYTES).read_to_string(&mut text)?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LONGEST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Reads what an earlier look found.

@@ -8,9 +8,11 @@ use std::sync::Arc;
 
 use strewn::file::{
     AddressSpace, Device, Extent, ExtentListReader, FileError, FoundBy, ImageFormat, LayerExtents,
-    ListDialect, LookedAt, Looker, Place, WritePolicy, compose, image_layers, map_image,
-    names_other_files,
+    ListDialect, LogicalVolume, LookedAt, Looker, Place, WritePolicy, compose, image_layers,
+    map_image, names_other_files,
 };
+
+use super::volumes;
 
 /// The extents of a subject, for a pass over them.
 pub(super) type Extents<'a> = Box<dyn Iterator<Item = Result<Extent, FileError>> + 'a>;
@@ -86,6 +88,25 @@ impl Subject {
             unplaced_compressed_bytes: 0,
             notes: looked.notes(),
             origin: SubjectOrigin::Open(Box::new(looked)),
+        }
+    }
+
+    /// A file of these extents on a device of `device_bytes`, which is not there.
+    pub(super) fn imagined(path: String, extents: Vec<Extent>, device_bytes: Option<u64>) -> Self {
+        let device = Device { name: path.clone(), bytes: device_bytes, ..Device::default() };
+        Self {
+            path,
+            bytes: extents.last().map_or(0, Extent::end),
+            allocated_bytes: None,
+            block_bytes: 4096,
+            file_system: "imagined".to_owned(),
+            whole_bytes: device_bytes,
+            is_copy_on_write: false,
+            space: Arc::new(AddressSpace::direct(vec![device])),
+            source: "list",
+            unplaced_compressed_bytes: 0,
+            notes: Vec::new(),
+            origin: SubjectOrigin::Collected(extents),
         }
     }
 
@@ -228,7 +249,28 @@ impl Subject {
         Self::of_list(Box::new(BufReader::new(opened)), &shown)
     }
 
-    fn of_list(reader: Box<dyn BufRead>, shown: &str) -> Result<Vec<Self>, FileError> {
+    /// A logical volume, whose segments are its extents.
+    pub(super) fn of_volume(volume: LogicalVolume) -> Self {
+        Self {
+            path: volume.name,
+            bytes: volume.bytes,
+            allocated_bytes: None,
+            block_bytes: 4096,
+            file_system: "lvm".to_owned(),
+            whole_bytes: None,
+            is_copy_on_write: false,
+            space: Arc::new(volume.space),
+            source: "lvs",
+            unplaced_compressed_bytes: 0,
+            notes: volume.notes,
+            origin: SubjectOrigin::Collected(volume.extents),
+        }
+    }
+
+    fn of_list(mut reader: Box<dyn BufRead>, shown: &str) -> Result<Vec<Self>, FileError> {
+        if volumes::begins_listing(&mut reader) {
+            return volumes::of_list(reader, shown);
+        }
         let mut list = ExtentListReader::new(reader, shown);
         let mut subjects = Vec::new();
         while let Some(file) = list.next_file()? {
@@ -281,6 +323,15 @@ impl Subject {
             let given = file.block_bytes.unwrap_or(4096).clamp(512, 1 << 24);
             let in_units = is(ListDialect::counts_in_units) && given < 4096;
             let block_bytes = if in_units && extents.iter().all(whole) { 4096 } else { given };
+            if file.block_bytes.is_none()
+                && list.dialect().is_some_and(|of| of.as_str() == "fsutil")
+            {
+                notes.push(
+                    "clusters are taken to be of 4 KiB: put the output of fsutil fsinfo ntfsinfo VOLUME: before that of \
+                     queryExtents"
+                        .to_owned(),
+                );
+            }
             let missing = file.file_bytes.unwrap_or(end).saturating_sub(end);
             if missing >= block_bytes {
                 notes.push(format!(

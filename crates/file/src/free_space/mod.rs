@@ -2,13 +2,17 @@
 
 mod btrfs;
 mod ceph;
+mod ceph_score;
 mod ext;
+mod live_pool;
+mod next_file;
 mod next_writes;
 mod pool;
 mod pool_list;
 mod tool;
 mod xfs;
 mod zdb_metaslabs;
+mod zpool_list;
 
 use serde::Serialize;
 use strewn_alloc::FreeSpace;
@@ -17,11 +21,14 @@ use crate::error::FileError;
 use crate::space::{FileSystemKind, Mount, System};
 
 pub use btrfs::BtrfsFreeSpace;
+pub use ceph_score::CephScores;
 pub use ext::{ExtFreeSpace, parse_dumpe2fs};
+pub use live_pool::zfs_pool;
 pub use next_writes::NextWrites;
-pub use pool::{FreeBytesClass, PoolFreeSpace};
+pub use pool::{FreeBytesClass, PoolFreeSpace, VdevFreeSpace};
 pub use pool_list::parse_pool_list;
 pub use xfs::parse_xfs_free_extents;
+pub use zpool_list::{ZpoolFigures, ZpoolVdev, parse_zpool_list};
 
 /// Runs of free blocks of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -99,7 +106,7 @@ pub fn free_space(mount: &Mount) -> Result<FreeSpaceReport, FileError> {
         kind if kind.is_network() => Err(unknown(mount, "run strewn on the server")),
         FileSystemKind::Zfs => Err(unknown(
             mount,
-            "save the output of `zdb -mm POOL`, and give it as --pool-from FILE",
+            "give --pool POOL, or --pool-from FILE with the output of `zdb -mm POOL`",
         )),
         _ => Err(unknown(mount, "it is known for ext2, ext3, ext4, XFS and btrfs")),
     }

@@ -4,11 +4,13 @@
 
 use strewn_zfs::{Histogram, Version};
 
-use super::pool::{PoolFreeSpace, REMEDY};
+use super::pool::{PoolFreeSpace, REMEDY, VdevFreeSpace, score};
 use crate::error::FileError;
 
 /// The smallest segment is of a sector of 512 bytes.
 const FIRST_LOG: usize = 9;
+/// Classes of vdevs that are not for data (`print_vdev_metaslab_header`).
+const CLASSES: [&str; 3] = ["log", "special", "dedup"];
 /// Bytes of a block of the score. Chosen: the sectors of most pools; zdb does not list them here.
 const UNIT_BYTES: u64 = 4096;
 
@@ -17,6 +19,13 @@ const UNIT_BYTES: u64 = 4096;
 struct Printed {
     runs: Vec<(u32, u64)>,
     frag_percent: Option<u64>,
+}
+
+/// A vdev as it is printed.
+struct Vdev {
+    number: u64,
+    /// `log`, `special` or `dedup`.
+    class: Option<String>,
 }
 
 struct Metaslab {
@@ -49,8 +58,9 @@ pub(super) fn is_metaslab_list(text: &str) -> bool {
 /// Parses such an output. Lines that are of neither metaslabs nor histograms are left out.
 pub(super) fn parse_metaslab_list(name: &str, text: &str) -> Result<PoolFreeSpace, FileError> {
     let mut metaslabs: Vec<Metaslab> = Vec::new();
-    let (mut vdevs, mut pool): (Vec<Printed>, Option<Printed>) = (Vec::new(), None);
-    let (mut vdev, mut pool_name, mut announced) = (0, None, 0);
+    let (mut groups, mut pool): (Vec<(u64, Printed)>, Option<Printed>) = (Vec::new(), None);
+    let mut vdevs: Vec<Vdev> = Vec::new();
+    let (mut vdev, mut pool_name, mut announced) = (0, None, 0u64);
     let mut section = Section::Other;
     for (number, line) in (1..).zip(text.lines()) {
         let wrong = |what: &str| {
@@ -68,8 +78,12 @@ pub(super) fn parse_metaslab_list(name: &str, text: &str) -> Result<PoolFreeSpac
                 vdev = figure.ok_or_else(|| wrong("a vdev without a number"))?;
                 section = Section::Other;
                 if words.contains(&"fragmentation") {
-                    vdevs.push(Printed { frag_percent: frag(), ..Printed::default() });
+                    groups.push((vdev, Printed { frag_percent: frag(), ..Printed::default() }));
                     section = Section::Vdev;
+                } else if vdevs.iter().all(|known| known.number != vdev) {
+                    let class = words.get(2).filter(|word| CLASSES.contains(word));
+                    let class = class.map(|word| (*word).to_owned());
+                    vdevs.push(Vdev { number: vdev, class });
                 }
             }
             Some("pool") if words.contains(&"fragmentation") => {
@@ -79,7 +93,7 @@ pub(super) fn parse_metaslab_list(name: &str, text: &str) -> Result<PoolFreeSpac
             }
             Some("metaslabs") => {
                 let count: u64 = after("metaslabs").and_then(|word| word.parse().ok()).unwrap_or(0);
-                announced += count;
+                announced = announced.saturating_add(count);
                 section = Section::Other;
             }
             Some("metaslab") if words.contains(&"spacemap") => {
@@ -109,7 +123,7 @@ pub(super) fn parse_metaslab_list(name: &str, text: &str) -> Result<PoolFreeSpac
                 let printed = match section {
                     Section::Other => continue,
                     Section::Metaslab => metaslabs.last_mut().map(|metaslab| &mut metaslab.printed),
-                    Section::Vdev => vdevs.last_mut(),
+                    Section::Vdev => groups.last_mut().map(|(_, printed)| printed),
                     Section::Pool => pool.as_mut(),
                 };
                 let count = words.get(1).and_then(|word| word.parse::<u64>().ok());
@@ -134,14 +148,14 @@ pub(super) fn parse_metaslab_list(name: &str, text: &str) -> Result<PoolFreeSpac
             "save it again, whole",
         ));
     }
-    build(name, &metaslabs, &vdevs, pool.as_ref(), pool_name)
+    build(name, &metaslabs, &vdevs, (&groups, pool.as_ref()), pool_name)
 }
 
 fn build(
     name: &str,
     metaslabs: &[Metaslab],
-    vdevs: &[Printed],
-    pool: Option<&Printed>,
+    vdevs: &[Vdev],
+    (groups, pool): (&[(u64, Printed)], Option<&Printed>),
     pool_name: Option<String>,
 ) -> Result<PoolFreeSpace, FileError> {
     let mut caveats = vec![
@@ -149,48 +163,81 @@ fn build(
             .to_owned(),
     ];
     let mut runs: Vec<(u64, u64)> = Vec::new();
-    let add = |runs: &mut Vec<(u64, u64)>, printed: &Printed| {
-        runs.extend(
-            printed
-                .runs
-                .iter()
-                .filter(|(_, count)| *count > 0)
-                .map(|(log, count)| (1u64 << log, *count)),
-        );
-    };
     let source = if metaslabs.is_empty() { "zdb -MMM" } else { "zdb -mm" };
     if metaslabs.is_empty() {
         match pool {
-            Some(pool) if !pool.runs.is_empty() => add(&mut runs, pool),
-            _ => vdevs.iter().for_each(|vdev| add(&mut runs, vdev)),
+            Some(pool) if !pool.runs.is_empty() => runs.extend(pool.runs()),
+            _ => groups.iter().for_each(|(_, vdev)| runs.extend(vdev.runs())),
         }
         caveats.push(
             "metaslabs that were never written are in no histogram: there is more free space"
                 .to_owned(),
         );
     }
-    for metaslab in metaslabs {
-        add(&mut runs, &metaslab.printed);
-        if metaslab.is_untouched
-            && let Some(bytes) = metaslab_bytes(metaslabs, metaslab.vdev)
-        {
-            runs.push((bytes, 1));
-        }
+    let normal =
+        |number: u64| vdevs.iter().all(|vdev| vdev.number != number || vdev.class.is_none());
+    let others = metaslabs.iter().filter(|metaslab| !normal(metaslab.vdev)).count();
+    let of_normal = || metaslabs.iter().filter(|metaslab| normal(metaslab.vdev));
+    if others > 0 && others < metaslabs.len() {
+        caveats.push("vdevs of log, special and dedup classes are left out of the sums".to_owned());
     }
+    of_normal().for_each(|metaslab| runs.extend(metaslab.runs(metaslabs)));
     if runs.is_empty() {
         return Err(FileError::input(
             format!("{name}: no histogram of free segments in it"),
             REMEDY,
         ));
     }
+    let whole_bytes = of_normal().filter_map(|one| metaslab_bytes(metaslabs, one.vdev));
+    let whole_bytes = whole_bytes.fold(0, u64::saturating_add);
     let frag_percent = pool.and_then(|pool| pool.frag_percent);
     Ok(PoolFreeSpace {
         name: pool_name,
         caveats,
+        whole_bytes: Some(whole_bytes).filter(|bytes| *bytes > 0),
         frag_percent,
-        frag_percent_by_table: frag_by_table(metaslabs),
+        frag_percent_by_table: frag_of_pool(&of_normal().collect::<Vec<_>>()),
+        vdevs: vdevs.iter().map(|vdev| vdev.free_space(metaslabs, groups)).collect(),
         ..PoolFreeSpace::of_runs(source, UNIT_BYTES, &runs)
     })
+}
+
+impl Printed {
+    fn runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let runs = self.runs.iter().filter(|(_, count)| *count > 0);
+        runs.map(|(log, count)| (1u64 << log, *count))
+    }
+}
+
+impl Metaslab {
+    /// Its runs: one if it was never written.
+    fn runs(&self, all: &[Self]) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let whole = metaslab_bytes(all, self.vdev).filter(|_| self.is_untouched);
+        self.printed.runs().chain(whole.map(|bytes| (bytes, 1)))
+    }
+}
+
+impl Vdev {
+    fn free_space(&self, metaslabs: &[Metaslab], groups: &[(u64, Printed)]) -> VdevFreeSpace {
+        let own: Vec<&Metaslab> =
+            metaslabs.iter().filter(|metaslab| metaslab.vdev == self.number).collect();
+        let (mut free_bytes, mut runs) = (0u64, 0u64);
+        for (bytes, count) in own.iter().flat_map(|metaslab| metaslab.runs(metaslabs)) {
+            free_bytes = free_bytes.saturating_add(bytes.saturating_mul(count));
+            runs = runs.saturating_add(count);
+        }
+        let group = groups.iter().find(|(number, _)| *number == self.number);
+        VdevFreeSpace {
+            vdev: self.number,
+            name: None,
+            class: self.class.clone(),
+            free_bytes,
+            runs,
+            score: score(free_bytes, runs, UNIT_BYTES),
+            frag_percent: group.and_then(|(_, printed)| printed.frag_percent),
+            frag_percent_by_table: frag_of_vdev(&own),
+        }
+    }
 }
 
 /// Returns the bytes of a vdev's metaslabs, if it has two.
@@ -201,28 +248,28 @@ fn metaslab_bytes(metaslabs: &[Metaslab], vdev: u64) -> Option<u64> {
     second.checked_sub(first).filter(|bytes| *bytes > 0)
 }
 
-/// Returns FRAG by the table: of a vdev the mean of its metaslabs by free bytes, of the pool that of vdevs by space
-/// (`metaslab_group_fragmentation`, `metaslab_class_fragmentation` of `metaslab.c`). Those of the log class count too
-/// here, since zdb does not say which they are.
-fn frag_by_table(metaslabs: &[Metaslab]) -> Option<u64> {
-    let mut vdevs: Vec<u64> = metaslabs.iter().map(|metaslab| metaslab.vdev).collect();
-    vdevs.dedup();
+/// Returns FRAG by the table of a vdev with these metaslabs: their mean by free bytes (`metaslab_group_fragmentation`
+/// of `metaslab.c`). The metaslab of the embedded log counts too here, since zdb does not say which it is.
+fn frag_of_vdev(metaslabs: &[&Metaslab]) -> Option<u64> {
+    let free_bytes: u128 = metaslabs.iter().map(|metaslab| u128::from(metaslab.free_bytes)).sum();
+    let frags = metaslabs.iter().map(|metaslab| {
+        let mut free: Histogram = [0; 32];
+        for (log, count) in &metaslab.printed.runs {
+            free[*log as usize - FIRST_LOG] = u32::try_from(*count).unwrap_or(u32::MAX);
+        }
+        let frag = Version::V2_3.fragmentation(&free, FIRST_LOG as u8);
+        u128::from(frag) * u128::from(metaslab.free_bytes)
+    });
+    (!metaslabs.is_empty()).then(|| (frags.sum::<u128>() / free_bytes.max(1)) as u64)
+}
+
+/// Returns FRAG by the table of a pool: the mean of its vdevs by space (`metaslab_class_fragmentation`).
+fn frag_of_pool(metaslabs: &[&Metaslab]) -> Option<u64> {
     let (mut sum, mut space) = (0u128, 0u128);
-    for vdev in vdevs {
-        let of_vdev = || metaslabs.iter().filter(move |metaslab| metaslab.vdev == vdev);
-        let count = of_vdev().count() as u64;
-        let free_bytes: u128 = of_vdev().map(|metaslab| u128::from(metaslab.free_bytes)).sum();
-        let frags = of_vdev().map(|metaslab| {
-            let mut free: Histogram = [0; 32];
-            for (log, count) in &metaslab.printed.runs {
-                free[*log as usize - FIRST_LOG] = u32::try_from(*count).unwrap_or(u32::MAX);
-            }
-            let frag = Version::V2_3.fragmentation(&free, FIRST_LOG as u8);
-            u128::from(frag) * u128::from(metaslab.free_bytes)
-        });
-        let frag = frags.sum::<u128>() / free_bytes.max(1);
-        let bytes = u128::from(count) * u128::from(metaslab_bytes(metaslabs, vdev).unwrap_or(1));
-        sum += frag * bytes;
+    for own in metaslabs.chunk_by(|one, next| one.vdev == next.vdev) {
+        let bytes = own.get(1).and_then(|second| second.offset.checked_sub(own[0].offset));
+        let bytes = own.len() as u128 * u128::from(bytes.unwrap_or(1).max(1));
+        sum += u128::from(frag_of_vdev(own)?) * bytes;
         space += bytes;
     }
     (space > 0).then(|| (sum / space) as u64)

@@ -10,7 +10,10 @@ pub(super) static DIALECT: Dialect = Dialect {
     name: "csv",
     begins: |text| {
         let is_column = |name: &str| name.trim().trim_matches('"') == "offset";
-        text.starts_with('#') || text.split(',').any(is_column)
+        let is_first = |name: &str| name.trim_matches('"') == "offset";
+        text.starts_with('#')
+            || text.split(',').any(is_column)
+            || text.split([';', '\t', ' ']).next().is_some_and(is_first)
     },
     parser: || Box::new(CsvParser::default()),
     file_system: None,
@@ -41,6 +44,9 @@ const ALLOCATED_BYTES: usize = 6;
 const SHARED: usize = 7;
 const PATH: usize = 8;
 
+/// Other names of columns.
+const SYNONYMS: [(&str, usize); 2] = [("length", BYTES), ("physical", ADDRESS)];
+
 /// More columns than this are refused.
 const MAX_COLUMNS: usize = 64;
 
@@ -48,6 +54,8 @@ const MAX_COLUMNS: usize = 64;
 pub(crate) struct CsvParser {
     /// For each column of the file its index in [`COLUMNS`], after the header.
     header: Option<Vec<Option<usize>>>,
+    /// What divides columns, which the header tells.
+    separator: Separator,
     /// The file that comments describe.
     file: ListedFile,
     /// Whether rows or the beginning of another file have passed it on.
@@ -62,7 +70,10 @@ impl LineParser for CsvParser {
             return self.comment(line, comment, events);
         }
         let mut fields = Vec::new();
-        split(line, &mut fields)?;
+        if self.header.is_none() {
+            self.separator = Separator::of(line.text);
+        }
+        split(line, self.separator, &mut fields)?;
         match &self.header {
             None => {
                 self.header = Some(header(line, &fields)?);
@@ -143,13 +154,49 @@ impl CsvParser {
     }
 }
 
-/// Divides a line at its commas that are not within quotes. A quoted field keeps its quotes.
-fn split<'a>(line: &Line<'a>, fields: &mut Vec<&'a str>) -> Result<(), FileError> {
+/// What divides the columns of a line.
+#[derive(Debug, Clone, Copy, Default)]
+enum Separator {
+    #[default]
+    Comma,
+    Semicolon,
+    Tab,
+    /// Any number of spaces.
+    Spaces,
+}
+
+impl Separator {
+    fn of(header: &str) -> Self {
+        match header.trim() {
+            header if header.contains(',') => Self::Comma,
+            header if header.contains(';') => Self::Semicolon,
+            header if header.contains('\t') => Self::Tab,
+            header if header.contains(' ') => Self::Spaces,
+            _ => Self::Comma,
+        }
+    }
+}
+
+/// Divides a line at its separators that are not within quotes. A quoted field keeps its quotes.
+fn split<'a>(
+    line: &Line<'a>,
+    separator: Separator,
+    fields: &mut Vec<&'a str>,
+) -> Result<(), FileError> {
+    let separator = match separator {
+        Separator::Comma => b',',
+        Separator::Semicolon => b';',
+        Separator::Tab => b'\t',
+        Separator::Spaces => {
+            fields.extend(line.text.split_whitespace().take(MAX_COLUMNS));
+            return Ok(());
+        }
+    };
     let (mut begin, mut is_quoted) = (0, false);
     for (at, byte) in line.text.bytes().enumerate() {
         match byte {
             b'"' => is_quoted = !is_quoted,
-            b',' if !is_quoted => {
+            byte if byte == separator && !is_quoted => {
                 fields.push(line.text[begin..at].trim());
                 begin = at + 1;
             }
@@ -181,6 +228,8 @@ fn header(line: &Line<'_>, fields: &[&str]) -> Result<Vec<Option<usize>>, FileEr
     for field in fields {
         let name = field_text(field);
         let column = COLUMNS.iter().position(|column| *column == name);
+        let synonym = SYNONYMS.iter().find(|(synonym, _)| *synonym == name);
+        let column = column.or(synonym.map(|(_, column)| *column));
         if column.is_some() && header.contains(&column) {
             let message = format!("the column {name} is there twice");
             return Err(line.error_at(field, message, "leave one out"));

@@ -6,14 +6,14 @@ use std::io::BufRead;
 use super::parser::{Dialect, Events, LineParser, ListEvent, ListedFile};
 use super::text::{Line, TextLines, shortened};
 use super::zdb::ZdbParser;
-use super::{csv, filefrag, other_lists, xfs_bmap, zdb};
+use super::{csv, filefrag, fsutil, other_lists, xfs_bmap, zdb};
 use crate::error::FileError;
 use crate::extent::Extent;
 use crate::space::PoolLayout;
 
 /// The dialects, in the order in which a first line is tried.
-static DIALECTS: [&Dialect; 4] =
-    [&csv::DIALECT, &filefrag::DIALECT, &zdb::DIALECT, &xfs_bmap::DIALECT];
+static DIALECTS: [&Dialect; 5] =
+    [&csv::DIALECT, &filefrag::DIALECT, &zdb::DIALECT, &fsutil::DIALECT, &xfs_bmap::DIALECT];
 
 /// What a list is: the output of one of several programs, or Strewn's own.
 #[derive(Clone, Copy)]
@@ -74,9 +74,11 @@ impl fmt::Debug for ListDialect {
 /// | `shared` | no | `0`, `1`, `true` or `false`; whether other files or snapshots have the bytes too |
 /// | `path` | no | the file; another value begins another file |
 ///
-/// Numbers are decimal. Lines of the form `# name = value` describe the file: `path`, `file_bytes`, `block_bytes`,
-/// `device_bytes`. A line `# path = …` between rows begins the next file; `block_bytes` and `device_bytes` hold until
-/// they are given again. Other comments are ignored. A path with control characters or outer spaces is a JSON string.
+/// Semicolons, tabs or spaces may stand between columns instead of commas, `length` for `bytes` and `physical` for
+/// `address`, as in lists of one's own making. Numbers are decimal. Lines of the form `# name = value` describe the
+/// file: `path`, `file_bytes`, `block_bytes`, `device_bytes`. A line `# path = …` between rows begins the next file;
+/// `block_bytes` and `device_bytes` hold until they are given again. Other comments are ignored. A path with control
+/// characters or outer spaces is a JSON string.
 ///
 /// ```
 /// use strewn_file::{Address, ExtentListReader, Place};
@@ -125,6 +127,11 @@ impl<R: BufRead> ExtentListReader<R> {
     #[must_use]
     pub fn pool(&self) -> Option<&PoolLayout> {
         self.parser.as_ref().and_then(|(_, parser)| parser.pool())
+    }
+
+    /// The number of the object of ZFS that [`next_file`](Self::next_file) returned last.
+    pub(crate) fn object(&self) -> Option<u64> {
+        self.parser.as_ref().and_then(|(_, parser)| parser.object())
     }
 
     /// The next file, or `None` after the last. Passes over what extents are left of the file before.
@@ -195,7 +202,7 @@ impl<R: BufRead> ExtentListReader<R> {
 }
 
 const REMEDY: &str = "give a CSV file with the columns offset, bytes and address, or the output of `filefrag -v`, \
-                      `xfs_bmap -vp` or `zdb -ddddd`";
+                      `xfs_bmap -vp`, `zdb -ddddd` or `fsutil file queryExtents`";
 
 /// The dialect of a list, from its first line that is not blank.
 fn recognise(line: &Line<'_>) -> Result<(ListDialect, Box<dyn LineParser>), FileError> {

@@ -4,16 +4,21 @@ mod csv;
 #[cfg(target_os = "linux")]
 mod fiemap;
 mod filefrag;
+mod fsutil;
 mod image;
 mod image_map;
 mod list;
 mod list_writer;
+mod lvm;
+mod lvm_columns;
+mod lvm_tool;
 mod other_lists;
 mod parser;
 #[cfg(target_os = "linux")]
 mod seek;
 mod stored_lengths;
 mod text;
+mod utf8_reader;
 mod xfs_bmap;
 mod zdb;
 mod zdb_config;
@@ -30,10 +35,15 @@ pub use image::{
 pub use image_map::{MapRange, MapReader, map_image};
 pub use list::{ExtentListReader, ListDialect};
 pub use list_writer::ExtentListWriter;
+pub use lvm::{LogicalVolume, VolumeListing, is_volume_listing, listed_device};
 pub use parser::ListedFile;
 #[cfg(target_os = "linux")]
 pub use seek::{SeekExtents, seek_extents};
 pub use stored_lengths::StoredLengths;
+pub use utf8_reader::saved_text;
 #[cfg(target_os = "linux")]
 pub(crate) use zdb_tool::sync_pool;
+#[cfg(target_os = "linux")]
+pub(crate) use zdb_tool::zdb_objects;
 pub use zdb_tool::{pool_layout, zdb_extents};
+pub(crate) use zdb_tool::{start_metaslab_list, start_pool_list};

@@ -15,7 +15,7 @@ const FILEFRAG: &str = "give that of `filefrag -v` for the file";
 const IMAGE: &str =
     "give the image itself, for which qemu-img is run, or the output of `filefrag -v` for its file";
 
-const OTHER_LISTS: [OtherList; 11] = [
+const OTHER_LISTS: [OtherList; 10] = [
     OtherList {
         begins: |text| text.starts_with("Offset") && text.contains("Mapped to"),
         program: "`qemu-img map`",
@@ -52,11 +52,6 @@ const OTHER_LISTS: [OtherList; 11] = [
         begins: |text| text.starts_with("data offset ") && text.contains(" startblock "),
         program: "`xfs_db`",
         remedy: "give that of `xfs_bmap -vp` for the file",
-    },
-    OtherList {
-        begins: |text| text.starts_with("VCN:") && text.contains("LCN:"),
-        program: "`fsutil file queryExtents`",
-        remedy: "write the extents as a CSV file with the columns offset, bytes and address",
     },
     OtherList {
         begins: |text| text.starts_with("FILE OFFSET") && text.contains("PHYSICAL OFFSET"),

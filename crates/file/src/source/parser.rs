@@ -93,6 +93,10 @@ pub(crate) trait LineParser: std::fmt::Debug + Send {
     fn pool(&self) -> Option<&PoolLayout> {
         None
     }
+    /// The number of the object that is the last file, of ZFS.
+    fn object(&self) -> Option<u64> {
+        None
+    }
     /// After the last line.
     fn end(&mut self, _events: &mut Events) {}
 }

@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, Read};
 
+use super::utf8_reader::Utf8Reader;
 use crate::error::FileError;
 
 /// Bytes of the longest line that is read. A path takes 4096 bytes at most, escaped six times that.
@@ -10,7 +11,7 @@ const MAX_LINE_BYTES: u64 = 1 << 16;
 /// Reads a text line by line. Bytes that are not UTF-8, as in paths, become U+FFFD.
 #[derive(Debug)]
 pub(crate) struct TextLines<R> {
-    reader: R,
+    reader: Utf8Reader<R>,
     name: String,
     bytes: Vec<u8>,
     text: String,
@@ -20,6 +21,7 @@ pub(crate) struct TextLines<R> {
 impl<R: BufRead> TextLines<R> {
     /// Reads the text that errors call `name`.
     pub(crate) fn new(reader: R, name: &str) -> Self {
+        let reader = Utf8Reader::new(reader);
         Self { reader, name: name.into(), bytes: Vec::new(), text: String::new(), number: 0 }
     }
 

@@ -42,6 +42,8 @@ pub(super) static DIALECT: Dialect = Dialect {
 pub(crate) struct ZdbParser {
     dataset: String,
     object: Option<Object>,
+    /// The number of the last object that was passed on.
+    passed_on: Option<u64>,
     /// The row below the titles of an object comes next.
     expects_row: bool,
     in_blocks: bool,
@@ -80,6 +82,7 @@ impl ZdbParser {
 /// What comes before the blocks of an object.
 #[derive(Debug, Default)]
 struct Object {
+    number: Option<u64>,
     path: Option<String>,
     size: Option<u64>,
     data_block_bytes: Option<u64>,
@@ -148,10 +151,15 @@ impl LineParser for ZdbParser {
         self.pool.as_ref()
     }
 
+    fn object(&self) -> Option<u64> {
+        self.passed_on
+    }
+
     /// Passes on an object whose blocks begin, or that has none.
     fn end(&mut self, events: &mut Events) {
         self.in_blocks = false;
         if let Some(object) = self.object.take().filter(|object| object.is_file) {
+            self.passed_on = object.number;
             events.file(object.file(&self.dataset));
         }
     }
@@ -160,6 +168,7 @@ impl LineParser for ZdbParser {
 /// Reads the row below the titles: `Object lvl iblk dblk dsize …`. Its columns before `type` have no spaces.
 fn object(row: &str) -> Object {
     Object {
+        number: row.split_whitespace().next().and_then(|word| word.parse().ok()),
         data_block_bytes: row.split_whitespace().nth(3).and_then(exact_bytes),
         // With six d's its checksum and compression follow.
         is_volume: row.contains(" zvol object"),

@@ -31,13 +31,36 @@ pub fn zdb_extents(
     object: u64,
     pool: Option<PoolLayout>,
 ) -> Result<ExtentListReader<ToolOutput>, FileError> {
+    zdb_objects(dataset, &[object], pool)
+}
+
+/// Runs one `zdb` for several objects of `dataset`, as [`zdb_extents`] does for one. zdb ends at the first that is not
+/// there.
+pub(crate) fn zdb_objects(
+    dataset: &str,
+    objects: &[u64],
+    pool: Option<PoolLayout>,
+) -> Result<ExtentListReader<ToolOutput>, FileError> {
     refuse_option(dataset, "dataset")?;
-    let object = object.to_string();
+    let objects: Vec<String> = objects.iter().map(u64::to_string).collect();
     // -P: exact sizes.
-    let arguments = ["-Pddddd", dataset, &object].map(OsStr::new);
-    let output = start_zdb(&arguments)?;
+    let words = ["-Pddddd", dataset].into_iter().chain(objects.iter().map(String::as_str));
+    let output = start_zdb(&words.map(OsStr::new).collect::<Vec<_>>())?;
     let name = format!("`{}`", output.command());
     Ok(ExtentListReader::zdb(output, &name, pool))
+}
+
+/// Runs `zdb` for the metaslabs of a pool, each vdev and the whole, with exact sizes.
+pub(crate) fn start_metaslab_list(pool: &str) -> Result<ToolOutput, FileError> {
+    refuse_option(pool, "pool")?;
+    start_zdb(&["-PmmM", pool].map(OsStr::new))
+}
+
+/// Runs `zpool list` for `columns` of a pool and its vdevs.
+pub(crate) fn start_pool_list(pool: &str, columns: &str) -> Result<ToolOutput, FileError> {
+    refuse_option(pool, "pool")?;
+    let arguments = ["list", "-Hpv", "-o", columns, pool].map(OsStr::new);
+    ToolOutput::start("zpool", PACKAGE, &arguments, "check the name with `zpool list`")
 }
 
 /// Refuses a name that zdb takes for an option.
@@ -71,7 +94,8 @@ fn remedy() -> &'static str {
     match is_root() {
         Some(false) => "run it as root: zdb reads the pool's devices",
         Some(true) => {
-            "check the names with `zfs list`; for a pool that is not in the cache file, set cachefile with `zpool set`"
+            "check the names with `zpool list` and `zfs list`; for a pool that is not in the cache file, set cachefile \
+             with `zpool set`"
         }
         None => "run it as root, and check the names with `zfs list`",
     }

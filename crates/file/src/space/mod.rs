@@ -5,6 +5,7 @@ mod mounts;
 mod of_mount;
 mod pool;
 mod pool_layout;
+mod stripes;
 mod system;
 mod vdev;
 
@@ -13,6 +14,7 @@ use crate::Address;
 pub use mounts::{FileSystemKind, Mount, mount_of_path, parse_mountinfo};
 pub(crate) use of_mount::{btrfs_error, device_error, retried};
 pub use pool_layout::{PoolLayout, VdevLayout};
+pub use stripes::StripeMap;
 pub use system::System;
 pub(crate) use vdev::MAX_ASHIFT;
 pub use vdev::{VdevKind, VdevShape};
@@ -88,6 +90,8 @@ enum Mapping {
     Chunks(btrfs::ChunkMap),
     /// Volume `n` is vdev `n`.
     Vdevs(Vec<vdev::VdevMap>),
+    /// Volume `n` is in stripes.
+    Stripes(Vec<StripeMap>),
 }
 
 impl AddressSpace {
@@ -141,6 +145,12 @@ impl AddressSpace {
         Self::new(devices, Mapping::Vdevs(maps))
     }
 
+    /// Each volume is in stripes over the devices.
+    #[must_use]
+    pub fn striped(devices: Vec<LocatedDevice>, volumes: Vec<StripeMap>) -> Self {
+        Self::new(devices, Mapping::Stripes(volumes))
+    }
+
     /// The devices.
     #[must_use]
     pub fn devices(&self) -> &[Device] {
@@ -191,6 +201,10 @@ impl AddressSpace {
             Mapping::Chunks(_) => 0,
             Mapping::Vdevs(vdevs) => match vdevs.get(usize::from(at.volume)) {
                 Some(vdev) => vdev.read(at.byte, bytes, pieces),
+                None => 0,
+            },
+            Mapping::Stripes(volumes) => match volumes.get(usize::from(at.volume)) {
+                Some(volume) => volume.read(at.byte, bytes, pieces),
                 None => 0,
             },
         };

@@ -45,7 +45,7 @@ impl System {
     }
 
     /// The block device or the file at `path`.
-    fn device_at(&self, path: &str) -> LocatedDevice {
+    pub fn device_at(&self, path: &str) -> LocatedDevice {
         let local = self.path(path);
         if let Some(found) = block_number(&local).and_then(|number| self.device(number).ok()) {
             return found;

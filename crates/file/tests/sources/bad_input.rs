@@ -44,7 +44,6 @@ fn lists_of_other_programs() {
     );
     named("a: 3 extents found\n", "`filefrag` without -v", "filefrag -v");
     named("data offset 0 startblock 12 (0/12) count 1 flag 0\n", "`xfs_db`", "xfs_bmap -vp");
-    named("VCN: 0x0        Clusters: 0x1        LCN: 0x2\n", "`fsutil file queryExtents`", "CSV");
     named(
         "Indirect blocks:\n 0 L0 0:0:1000 1000L/1000P\n",
         "`zdb` without its first lines",

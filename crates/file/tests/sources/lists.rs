@@ -231,15 +231,22 @@ proptest! {
     #[test]
     fn damaged_lists_do_not_panic(
         name in proptest::sample::select(vec![
-            "filefrag.txt", "filefrag-btrfs.txt", "xfs_bmap.txt", "xfs_io.txt", "zdb-mirror.txt",
+            "filefrag.txt", "filefrag-btrfs.txt", "xfs_bmap.txt", "xfs_io.txt", "zdb-mirror.txt", "fsutil.txt",
         ]),
-        edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+        edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8),
+        cut in any::<prop::sample::Index>(),
+        is_utf_16 in any::<bool>(),
     ) {
         let mut bytes = data(name).into_bytes();
+        if is_utf_16 {
+            let text = format!("\u{feff}{}", data(name));
+            bytes = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        }
         for (index, byte) in edits {
             let at = index.index(bytes.len());
             bytes[at] = byte;
         }
+        bytes.truncate(cut.index(bytes.len()) + 1);
         let mut list = ExtentListReader::new(bytes.as_slice(), "list");
         while let Ok(Some(_)) = list.next_file() {
             let mut end = 0;

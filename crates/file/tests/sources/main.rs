@@ -10,6 +10,7 @@ mod images;
 mod lists;
 #[cfg(target_os = "linux")]
 mod seek;
+mod windows;
 mod zfs;
 
 /// A file of tests/data.
