@@ -439,7 +439,7 @@ impl Volumes {
             .saturating_sub(self.metadata_reserve())
     }
 
-    fn in_consistency_point(&self) -> Result<(), VolumeError> {
+    pub(crate) fn in_consistency_point(&self) -> Result<(), VolumeError> {
         match self.phase {
             Phase::Open => Ok(()),
             Phase::Closed => Err(VolumeError::NoConsistencyPoint),
