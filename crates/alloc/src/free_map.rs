@@ -432,6 +432,19 @@ impl FreeMap {
         words[first..(first + count).min(words.len())].iter().map(|word| word.count_zeros()).sum()
     }
 
+    /// The free blocks of `area` on each data spindle.
+    pub(crate) fn free_blocks_by_spindle(&self, area: u32) -> Vec<u32> {
+        let mut free = vec![0; self.spindles as usize];
+        let first = u64::from(area) * u64::from(self.area_rows);
+        let rows = self.words().chunks(self.spindles as usize).skip(first as usize);
+        for row in rows.take(self.area_rows as usize) {
+            for (free, word) in free.iter_mut().zip(row) {
+                *free += word.count_zeros();
+            }
+        }
+        free
+    }
+
     /// The word that holds the blocks of `spindle` in `row`.
     #[inline]
     pub(crate) fn word(&self, spindle: SpindleIndex, row: u64) -> u64 {

@@ -123,6 +123,64 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Hints of writers
+//!
+//! A writer may say with a block how long it will live ([`WriteLifetime`]), and a policy may keep such blocks apart: in
+//! streams, each of which fills an area of its own. Areas of blocks that are overwritten soon then become empty as a
+//! whole, and blocks that stay are not among holes, so more stripes are full. A policy may also choose the
+//! [spindles](Policy::spindles) of an area. With the built-in policies hints change nothing.
+//!
+//! ```
+//! use std::cmp::Reverse;
+//! use strewn_alloc::{Aggregate, AggregateOptions, Areas, GroupIndex, Policy, StreamIndex, WriteLifetime};
+//! use strewn_raid::{Parity, ParityGroup};
+//!
+//! /// Hot and cold blocks fill areas that are empty, or that had the same: the emptiest first.
+//! #[derive(Debug, Default)]
+//! struct HotAndCold {
+//!     filled_by: Vec<StreamIndex>,
+//! }
+//!
+//! impl Policy for HotAndCold {
+//!     fn next_area(&mut self, areas: &mut Areas) -> Option<u32> {
+//!         self.next_area_of(StreamIndex(0), areas)
+//!     }
+//!
+//!     fn stream(&self, lifetime: WriteLifetime) -> StreamIndex {
+//!         StreamIndex(u16::from(lifetime == WriteLifetime::Short))
+//!     }
+//!
+//!     fn next_area_of(&mut self, stream: StreamIndex, areas: &mut Areas) -> Option<u32> {
+//!         self.filled_by.resize(areas.count() as usize, stream);
+//!         let free = |area: &u32| areas.free_blocks_in(*area);
+//!         let usable = (0..areas.count()).filter(|area| free(area) > 0 && !areas.is_withheld(*area));
+//!         let rank = |area: &u32| {
+//!             let is_empty = free(area) == areas.area_blocks();
+//!             (is_empty || self.filled_by[*area as usize] == stream, free(area), Reverse(*area))
+//!         };
+//!         let chosen = usable.max_by_key(rank)?;
+//!         self.filled_by[chosen as usize] = stream;
+//!         Some(chosen)
+//!     }
+//! }
+//!
+//! let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;
+//! let mut aggregate = Aggregate::new([group], AggregateOptions::default())?;
+//! aggregate.set_policy(GroupIndex(0), Box::<HotAndCold>::default())?;
+//! aggregate.begin(2_000)?;
+//! let mut area_of = |name, lifetime| {
+//!     let vbn = aggregate.allocate_with(name, lifetime)?;
+//!     let stripe = aggregate.place_of(vbn).location.dbn.0;
+//!     Ok::<_, Box<dyn std::error::Error>>(aggregate.free_map(GroupIndex(0)).area_of(stripe))
+//! };
+//! for name in 0..1_000 {
+//!     let cold = area_of(name, WriteLifetime::Long)?;
+//!     let hot = area_of(name + 1_000, WriteLifetime::Short)?;
+//!     assert_eq!((cold, hot), (0, 1));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Mount
 //!
 //! To mount an aggregate later, store the words of its maps and the scores of its areas, both as of the same
@@ -220,6 +278,7 @@ mod delayed_frees;
 mod free_bits;
 mod free_map;
 mod group_index;
+mod lifetime;
 mod mask;
 mod measure;
 mod options;
@@ -241,6 +300,7 @@ pub use crc32::crc32;
 pub use delayed_frees::{DelayedFrees, REGION_BLOCKS};
 pub use free_map::{FreeMap, MapPosition};
 pub use group_index::GroupIndex;
+pub use lifetime::{SpindleChoice, StreamIndex, WriteLifetime};
 pub use mask::{bits, runs};
 pub use measure::{
     FileBlocks, FileLayout, FilePass, FreeRunCounter, FreeSpace, FreeSpacePass, FullStripes,

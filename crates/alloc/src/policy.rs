@@ -1,21 +1,55 @@
-//! Policies: which allocation area to fill next.
+//! Policies: which allocation area to fill next, on which spindles, and which blocks to keep apart.
 
 use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 
 use strewn_base::state::{SavedState, StateError, StateReader, StateWriter};
+use strewn_raid::SpindleSet;
 
 use crate::areas::Areas;
+use crate::lifetime::{SpindleChoice, StreamIndex, WriteLifetime};
 
 /// Chooses the allocation area to fill next. One instance serves one parity group.
 ///
-/// Within an area all policies are alike: tetris by tetris, one chunk of each spindle in turn.
+/// Only [`next_area`](Self::next_area) must be written. A policy may also keep blocks apart by the hints that writers
+/// give with them ([`stream`](Self::stream)), and leave spindles out ([`spindles`](Self::spindles)). Within an area all
+/// policies are alike: tetris by tetris, one chunk of each spindle in turn.
 pub trait Policy: fmt::Debug + Send + Sync {
     /// The area to fill next, from its first stripe: one with at least one free block, or `None` if the group is full.
     /// Called once the previous area is exhausted. If there is no such area, or it has no free block, the emptiest is
     /// filled instead.
     fn next_area(&mut self, areas: &mut Areas) -> Option<u32>;
+
+    /// The stream of blocks that are written with a hint. Each stream of a group fills an area of its own, as long as
+    /// areas have free blocks for all; if not, streams share. It must always answer the same, and streams are numbered
+    /// from 0. By default there is one stream, and hints change nothing.
+    ///
+    /// With more than one, all tetrises of a consistency point stay open until
+    /// [`finish`](crate::Aggregate::finish) completes them, and are then returned by group and stripe.
+    fn stream(&self, lifetime: WriteLifetime) -> StreamIndex {
+        let _ = lifetime;
+        StreamIndex::default()
+    }
+
+    /// The area that `stream` fills next: as [`next_area`](Self::next_area), which it is by default. Areas that other
+    /// streams are filling are withheld meanwhile.
+    fn next_area_of(&mut self, stream: StreamIndex, areas: &mut Areas) -> Option<u32> {
+        let _ = stream;
+        self.next_area(areas)
+    }
+
+    /// Whether [`spindles`](Self::spindles) is to be asked.
+    fn chooses_spindles(&self) -> bool {
+        false
+    }
+
+    /// The data spindles on which the area that was just chosen is filled. What is free on others stays so until the
+    /// area is chosen again. If none of the set has a free block in the area, all spindles are filled. Each call costs
+    /// O(rows of the area) more.
+    fn spindles(&mut self, choice: &SpindleChoice<'_>) -> SpindleSet {
+        choice.with_free()
+    }
 
     /// Whether a block should lie close behind its predecessor in the file, wherever that is, rather than in the area
     /// being filled.
@@ -24,7 +58,8 @@ pub trait Policy: fmt::Debug + Send + Sync {
     }
 
     /// What it remembers from one area to the next, to be saved with a simulation: 0 if that is nothing. `None` if it
-    /// has no such number, and the simulation cannot be saved.
+    /// has no such number, and the simulation cannot be saved. Nor can one whose policy has several streams or chooses
+    /// spindles.
     fn memory(&self) -> Option<u64> {
         None
     }
@@ -187,8 +222,16 @@ impl Policy for NearNeighbours {
     }
 }
 
+/// Whether hints tell streams apart.
+fn has_streams(policy: &dyn Policy) -> bool {
+    WriteLifetime::ALL.iter().any(|hint| policy.stream(*hint) != StreamIndex::default())
+}
+
 impl SavedState for dyn Policy {
     fn save(&self, to: &mut StateWriter<'_>) -> Result<(), StateError> {
+        if self.chooses_spindles() || has_streams(self) {
+            return Err(StateError::NotSaved("a policy with streams, or that chooses spindles"));
+        }
         to.value(&self.memory().ok_or(StateError::NotSaved("a policy without `memory`"))?)
     }
 

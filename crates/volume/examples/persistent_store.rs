@@ -1,4 +1,5 @@
-//! A store of files on six disks, RAID-DP: it survives a kill at any write, and the loss of two disks at any time.
+//! A store of files on six disks, RAID-DP: it survives a kill at any write, and the loss of two disks at any time. Its
+//! files have lengths and attributes, its volume has a name.
 //!
 //! `docs/allocator.md` explains the order of writes. Stripes that hold other blocks in use are logged before they are
 //! written, on every disk, because a crash between data and parity would harm those blocks. Full stripes are not: what
@@ -19,7 +20,8 @@ use strewn_raid::{
     BlockLocation, Dbn, Parity, ParityGroup, SpindleIndex, StripeCode, StripeCodec, UpdateMethod,
     Vbn,
 };
-use strewn_volume::{BlockName, BlockSource, Fbn, FileId, Root, SnapshotId, VolumeId, Volumes};
+use strewn_volume::{BlockName, BlockSource, FILE_ATTRIBUTE_BYTES, Fbn, FileId, Root, SnapshotId};
+use strewn_volume::{VolumeId, Volumes};
 
 /// Any error: here they are only printed.
 pub(crate) type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
@@ -34,8 +36,8 @@ const LOG: u64 = 2;
 const LOG_BLOCKS: u64 = 505;
 const FIRST_STRIPE: u64 = LOG + 1 + LOG_BLOCKS;
 pub(crate) const DISK_BLOCKS: u64 = FIRST_STRIPE + STRIPES;
-/// The only volume.
-const VOLUME: VolumeId = VolumeId(0);
+/// The name of the only volume.
+const NAME: &str = "files";
 
 /// What the store needs of a disk. Writes may be reordered or torn, except across a `sync`.
 pub(crate) trait Disk {
@@ -168,8 +170,11 @@ fn group() -> Result<ParityGroup> {
 pub(crate) struct Store<D> {
     spindles: Spindles<D>,
     pub(crate) volumes: Volumes,
+    pub(crate) volume: VolumeId,
     /// Blocks written since the last commit.
     dirty: BTreeMap<(FileId, Fbn), Block>,
+    /// Lengths and attributes set since.
+    described: BTreeMap<FileId, (u64, [u8; FILE_ATTRIBUTE_BYTES])>,
 }
 
 impl<D: Disk> Store<D> {
@@ -180,12 +185,13 @@ impl<D: Disk> Store<D> {
         let spindles = Spindles { disks, logged: HashMap::new(), codec };
         let aggregate = Aggregate::new([group()?], AggregateOptions::default())?;
         let mut volumes = Volumes::persistent(aggregate)?;
-        volumes.create_volume(DATA_DISKS as u64 * STRIPES)?;
+        let volume = volumes.create_volume(DATA_DISKS as u64 * STRIPES)?;
+        volumes.set_volume_name(volume, Some(NAME))?;
         volumes.begin(0)?;
         for _ in 0..files {
-            volumes.create_file(VOLUME)?;
+            volumes.create_file(volume)?;
         }
-        let mut store = Self { spindles, volumes, dirty: BTreeMap::new() };
+        let mut store = Self::new(spindles, volumes, volume);
         store.write_and_commit()?;
         Ok(store)
     }
@@ -224,12 +230,29 @@ impl<D: Disk> Store<D> {
                 *bytes = spindles.read_vbn(vbn)?;
                 Result::Ok(())
             });
-        Ok(Self { volumes: volumes?, spindles, dirty: BTreeMap::new() })
+        let volumes = volumes?;
+        let volume = volumes.volume_named(NAME).ok_or("no volume of files")?;
+        Ok(Self::new(spindles, volumes, volume))
+    }
+
+    fn new(spindles: Spindles<D>, volumes: Volumes, volume: VolumeId) -> Self {
+        let (dirty, described) = (BTreeMap::new(), BTreeMap::new());
+        Self { spindles, volumes, volume, dirty, described }
     }
 
     /// Writes a block of a file, durable with the next commit.
     pub(crate) fn write(&mut self, file: FileId, fbn: Fbn, block: Block) {
         self.dirty.insert((file, fbn), block);
+    }
+
+    /// Sets the length of a file in bytes, and what else is known of it, durable with the next commit.
+    pub(crate) fn describe(
+        &mut self,
+        file: FileId,
+        length: u64,
+        attributes: [u8; FILE_ATTRIBUTE_BYTES],
+    ) {
+        self.described.insert(file, (length, attributes));
     }
 
     /// A block of a file, as committed or as in a snapshot; `None` if it was never written.
@@ -240,8 +263,8 @@ impl<D: Disk> Store<D> {
         at: Option<SnapshotId>,
     ) -> Result<Option<Block>> {
         let image = match at {
-            Some(snapshot) => self.volumes.image_of(VOLUME, snapshot)?,
-            None => self.volumes.image(VOLUME)?,
+            Some(snapshot) => self.volumes.image_of(self.volume, snapshot)?,
+            None => self.volumes.image(self.volume)?,
         };
         image.locate(file, fbn).map(|vbn| self.spindles.read_vbn(vbn)).transpose()
     }
@@ -272,6 +295,7 @@ impl<D: Disk> Store<D> {
         // 5. What the previous root needed may be overwritten.
         self.volumes.commit()?;
         self.dirty.clear();
+        self.described.clear();
         Ok(())
     }
 
@@ -280,7 +304,11 @@ impl<D: Disk> Store<D> {
         let mut by_file: BTreeMap<FileId, Vec<Fbn>> = BTreeMap::new();
         self.dirty.keys().for_each(|(file, fbn)| by_file.entry(*file).or_default().push(*fbn));
         for (file, fbns) in by_file {
-            self.volumes.write_all(VOLUME, file, &fbns)?;
+            self.volumes.write_all(self.volume, file, &fbns)?;
+        }
+        for (file, (length, attributes)) in &self.described {
+            self.volumes.set_length(self.volume, *file, *length)?;
+            self.volumes.set_attributes(self.volume, *file, *attributes)?;
         }
         let plan = self.volumes.finish()?;
         let (logged, all) = self.blocks_to_write(&plan)?;
@@ -331,12 +359,12 @@ impl<D: Disk> Store<D> {
 
     /// Takes a snapshot, durable with the next commit.
     pub(crate) fn snapshot(&mut self) -> Result<SnapshotId> {
-        Ok(self.volumes.snapshot(VOLUME)?)
+        Ok(self.volumes.snapshot(self.volume)?)
     }
 
     /// Deletes a snapshot, durable with the next commit.
     pub(crate) fn delete_snapshot(&mut self, snapshot: SnapshotId) -> Result {
-        self.volumes.delete_snapshot(VOLUME, snapshot)?;
+        self.volumes.delete_snapshot(self.volume, snapshot)?;
         while self.volumes.background_step(1_000)? > 0 {}
         Ok(())
     }
@@ -366,7 +394,7 @@ pub(crate) fn count(
     mut told: impl FnMut(u64),
 ) -> Result {
     let mut store = open_or_create(directory)?;
-    let files: Vec<FileId> = store.volumes.image(VOLUME)?.files().collect();
+    let files: Vec<FileId> = store.volumes.image(store.volume)?.files().collect();
     let last = store.read(files[0], Fbn(0), None)?;
     let last = last.map_or(0, |block| u64::from(block[0]) | u64::from(block[1]) << 8);
     for count in last + 1..=last + commits {
@@ -375,8 +403,11 @@ pub(crate) fn count(
         for fbn in 0..100 {
             store.write(files[fbn as usize % files.len()], Fbn(fbn), block);
         }
+        for file in &files {
+            store.describe(*file, count, [count as u8; FILE_ATTRIBUTE_BYTES]);
+        }
         store.snapshot()?;
-        let snapshots: Vec<SnapshotId> = store.volumes.snapshots(VOLUME)?.collect();
+        let snapshots: Vec<SnapshotId> = store.volumes.snapshots(store.volume)?.collect();
         for old in snapshots.iter().rev().skip(3) {
             store.delete_snapshot(*old)?;
         }

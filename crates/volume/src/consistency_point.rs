@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use strewn_alloc::{AllocateError, OutOfSpace, Tetris};
+use strewn_alloc::{AllocateError, OutOfSpace, Tetris, WriteLifetime};
 use strewn_raid::Vbn;
 
 use super::container::{Entry, Local, free_owned_block};
@@ -132,6 +132,53 @@ impl Volumes {
         file: FileId,
         fbns: &[Fbn],
     ) -> Result<(), VolumeError> {
+        self.write_all_with(id, file, fbns, WriteLifetime::NotSet)
+    }
+
+    /// Writes blocks as [`write_all`](Self::write_all) does, and says how long they will live: for a policy that keeps
+    /// such blocks apart ([`set_policy`](Self::set_policy)).
+    ///
+    /// ```
+    /// # use strewn_alloc::{Aggregate, AggregateOptions, Areas, GroupIndex, Policy, StreamIndex, WriteLifetime};
+    /// # use strewn_raid::{Parity, ParityGroup};
+    /// # use strewn_volume::{Fbn, Volumes};
+    /// /// Hot blocks go to areas of their own, always the emptiest.
+    /// #[derive(Debug)]
+    /// struct HotAndCold;
+    ///
+    /// impl Policy for HotAndCold {
+    ///     fn next_area(&mut self, areas: &mut Areas) -> Option<u32> {
+    ///         areas.emptiest().map(|(area, _)| area)
+    ///     }
+    ///
+    ///     fn stream(&self, lifetime: WriteLifetime) -> StreamIndex {
+    ///         StreamIndex(u16::from(lifetime == WriteLifetime::Short))
+    ///     }
+    /// }
+    ///
+    /// let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;
+    /// let mut volumes = Volumes::new(Aggregate::new([group], AggregateOptions::default())?)?;
+    /// volumes.set_policy(GroupIndex(0), Box::new(HotAndCold))?;
+    /// let volume = volumes.create_volume(100_000)?;
+    /// volumes.begin(2)?;
+    /// let (journal, photo) = (volumes.create_file(volume)?, volumes.create_file(volume)?);
+    /// volumes.write_all_with(volume, photo, &[Fbn(0)], WriteLifetime::Long)?;
+    /// volumes.write_all_with(volume, journal, &[Fbn(0)], WriteLifetime::Short)?;
+    /// let image = volumes.image(volume)?;
+    /// let places = [photo, journal].map(|file| image.locate(file, Fbn(0)).map(|vbn| vbn.0));
+    /// assert_eq!(places, [Some(0), Some(4_096)], "the first block of two areas");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`write_all`](Self::write_all).
+    pub fn write_all_with(
+        &mut self,
+        id: VolumeId,
+        file: FileId,
+        fbns: &[Fbn],
+        lifetime: WriteLifetime,
+    ) -> Result<(), VolumeError> {
         self.in_consistency_point()?;
         let new = self.not_yet_written(id, file, fbns)?;
         let needed = new.len() as u64;
@@ -144,7 +191,7 @@ impl Volumes {
         if needed > free {
             return Err(OutOfSpace { needed, free }.into());
         }
-        let places = self.places(id, file, &new)?;
+        let places = self.places(id, file, &new, lifetime)?;
 
         let Self { aggregate, volumes, reserved, .. } = self;
         let volume = volumes.get_mut(&id).ok_or(VolumeError::NoSuchVolume(id))?;
@@ -204,12 +251,14 @@ impl Volumes {
         id: VolumeId,
         file: FileId,
         fbns: &[Fbn],
+        lifetime: WriteLifetime,
     ) -> Result<Vec<Vbn>, VolumeError> {
         let name = |fbn| BlockSource::Written(BlockName { volume: id, file, fbn });
         if !self.aggregate.keeps_near() {
             let contents: Vec<BlockSource> = fbns.iter().map(|fbn| name(*fbn)).collect();
             let mut places = Vec::with_capacity(fbns.len());
-            self.aggregate.allocate_all(&contents, |_, vbn| places.push(vbn))?;
+            let placed = |_, vbn| places.push(vbn);
+            self.aggregate.allocate_all_with(&contents, lifetime, placed)?;
             return Ok(places);
         }
         let mut places: Vec<Vbn> = Vec::with_capacity(fbns.len());
@@ -220,7 +269,7 @@ impl Volumes {
                 (false, Some(before)) => self.place_of(id, file, Fbn(before)),
                 (false, None) => None,
             };
-            self.place_behind(name(*fbn), neighbour, &mut places)?;
+            self.place_behind(name(*fbn), neighbour, lifetime, &mut places)?;
         }
         Ok(places)
     }
@@ -236,9 +285,10 @@ impl Volumes {
         &mut self,
         contents: BlockSource,
         neighbour: Option<Vbn>,
+        lifetime: WriteLifetime,
         places: &mut Vec<Vbn>,
     ) -> Result<(), AllocateError> {
-        match self.aggregate.allocate_behind(contents, neighbour) {
+        match self.aggregate.allocate_behind_with(contents, neighbour, lifetime) {
             Ok(vbn) => {
                 places.push(vbn);
                 Ok(())
@@ -439,7 +489,7 @@ impl Volumes {
             .saturating_sub(self.metadata_reserve())
     }
 
-    fn in_consistency_point(&self) -> Result<(), VolumeError> {
+    pub(crate) fn in_consistency_point(&self) -> Result<(), VolumeError> {
         match self.phase {
             Phase::Open => Ok(()),
             Phase::Closed => Err(VolumeError::NoConsistencyPoint),

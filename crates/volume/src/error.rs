@@ -59,6 +59,10 @@ pub enum VolumeError {
     TooManySnapshots(VolumeId),
     /// A volume cannot have so many blocks, or none.
     VolumeBlocks(u64),
+    /// A volume's name cannot have so many bytes, or none.
+    NameBytes(usize),
+    /// This volume has the name already.
+    NameTaken(VolumeId),
     /// The blocks are too small for a page of metadata, 4 KiB.
     BlockTooSmall {
         /// Bytes of a block.
@@ -116,6 +120,10 @@ impl fmt::Display for VolumeError {
             Self::VolumeBlocks(blocks) => {
                 write!(formatter, "a volume of {blocks} blocks: it takes 1 to 1099511627776 (2^40)")
             }
+            Self::NameBytes(bytes) => {
+                write!(formatter, "a volume's name of {bytes} bytes: it takes 1 to 255")
+            }
+            Self::NameTaken(volume) => write!(formatter, "{volume} has this name already"),
             Self::BlockTooSmall { bytes } => write!(
                 formatter,
                 "blocks of {bytes} bytes: a persistent store writes pages of 4096 bytes, and needs \

@@ -5,17 +5,32 @@ use std::sync::Arc;
 use strewn_raid::Vbn;
 
 use super::container::{Container, Entry, Local};
-use super::names::{Slot, SnapshotId, StoredAs, VirtualVbn, VolumeId};
+use super::names::{FILE_ATTRIBUTE_BYTES, Slot, SnapshotId, StoredAs, VirtualVbn, VolumeId};
 use super::tree::Tree;
 use crate::dead_lists::DeadLists;
 
 /// A file as the inode file holds it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Inode {
     pub(crate) blocks: Tree<Slot>,
     /// Mapped blocks.
     pub(crate) mapped: u64,
+    /// In bytes, as the application says.
+    pub(crate) length: u64,
+    pub(crate) attributes: [u8; FILE_ATTRIBUTE_BYTES],
     pub(crate) stored_as: StoredAs,
+}
+
+impl Default for Inode {
+    fn default() -> Self {
+        Self {
+            blocks: Tree::default(),
+            mapped: 0,
+            length: 0,
+            attributes: [0; FILE_ATTRIBUTE_BYTES],
+            stored_as: StoredAs::default(),
+        }
+    }
 }
 
 /// The inode file: each file of an image by its number.
@@ -25,6 +40,7 @@ pub(crate) type Files = Tree<Arc<Inode>>;
 #[derive(Debug)]
 pub(crate) struct Volume {
     pub(crate) container: Container,
+    pub(crate) name: Option<Arc<str>>,
     /// The snapshot it was cloned from.
     pub(crate) origin: Option<(VolumeId, SnapshotId)>,
     pub(crate) files: Files,
@@ -69,6 +85,7 @@ impl Volume {
     pub(crate) fn new(container: Container) -> Self {
         Self {
             container,
+            name: None,
             origin: None,
             files: Files::default(),
             next_file: 0,

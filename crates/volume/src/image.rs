@@ -12,7 +12,7 @@ use super::volumes::Volumes;
 pub struct Image<'a> {
     volumes: &'a Volumes,
     volume: VolumeId,
-    files: &'a Files,
+    pub(crate) files: &'a Files,
     mapped: u64,
 }
 

@@ -14,9 +14,10 @@
 //!
 //! An [`Image`] is the active contents of a volume or those of a snapshot: it [locates](Image::locate) blocks, and
 //! [lists](Image::blocks_from) them. Files are [created](Volumes::create_file), [written](Volumes::write_all),
-//! [punched](Volumes::punch) and [deleted](Volumes::delete_file) in consistency points. What deletions leave is taken
-//! apart by [`background_step`](Volumes::background_step), while there is [work
-//! left](Volumes::is_background_work_left).
+//! [punched](Volumes::punch) and [deleted](Volumes::delete_file) in consistency points. A file has a
+//! [length](Volumes::set_length) in bytes and 64 bytes of [attributes](Volumes::set_attributes), a volume a
+//! [name](Volumes::set_volume_name); the store above sets them. What deletions leave is taken apart by
+//! [`background_step`](Volumes::background_step), while there is [work left](Volumes::is_background_work_left).
 //!
 //! ```
 //! use strewn_alloc::{Aggregate, AggregateOptions};
@@ -83,6 +84,7 @@ mod flexible;
 mod image;
 mod metadata;
 mod names;
+mod properties;
 mod space;
 mod space_snapshots;
 mod teardown;
@@ -97,7 +99,8 @@ pub use error::VolumeError;
 pub use image::Image;
 pub use metadata::{APPLICATION_BYTES, Damage, METADATA_BYTES, PageName, Root, VolumesMountError};
 pub use names::{
-    BlockName, BlockSource, Fbn, FileId, MetadataPage, Move, SnapshotId, VirtualVbn, VolumeId,
+    BlockName, BlockSource, FILE_ATTRIBUTE_BYTES, Fbn, FileId, MOST_NAME_BYTES, MetadataPage, Move,
+    SnapshotId, VirtualVbn, VolumeId,
 };
 pub use space::{Space, VolumeSpace};
 pub use space_snapshots::SpaceSnapshots;

@@ -15,6 +15,12 @@ pub struct VolumeId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u64);
 
+/// Bytes of a file's attributes.
+pub const FILE_ATTRIBUTE_BYTES: usize = 64;
+
+/// The most bytes that the name of a volume can have.
+pub const MOST_NAME_BYTES: usize = 255;
+
 /// A block of a file, counted from 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fbn(pub u64);

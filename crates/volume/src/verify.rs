@@ -46,6 +46,8 @@ pub enum VolumeViolation {
     DeadCount(VolumeId, u64, u64),
     /// The clone count of a snapshot is wrong.
     Clones(VolumeId, SnapshotId, u32, u32),
+    /// A name leads to another volume than the one that has it, or to none.
+    Name(VolumeId),
     /// More blocks are reserved than are free, or the reservations of volumes do not add up.
     Reserved(u64, u64, u64),
 }
@@ -104,6 +106,9 @@ impl fmt::Display for VolumeViolation {
             Self::Clones(id, snapshot, counted, clones) => {
                 write!(formatter, "{id}, {snapshot}: {counted} clones counted, there are {clones}")
             }
+            Self::Name(id) => {
+                write!(formatter, "{id}: its name leads to another, or a name of another to it")
+            }
             Self::Reserved(reserved, to_volumes, free) => write!(
                 formatter,
                 "{reserved} blocks are promised, {to_volumes} to volumes, {free} are free"
@@ -156,12 +161,26 @@ impl Volumes {
                 self.verify_images(*id, volume)?;
             }
         }
+        self.verify_names()?;
         let reserved = self.volumes.values().map(|volume| volume.reserved).sum();
         let free = self.aggregate.free_blocks();
         if self.reserved != reserved || reserved > free {
             return Err(VolumeViolation::Reserved(self.reserved, reserved, free));
         }
         Ok(())
+    }
+
+    fn verify_names(&self) -> Result<(), VolumeViolation> {
+        let misled = self.volumes.iter().find(|(id, volume)| {
+            let name = volume.name.as_deref();
+            name.is_some_and(|name| self.volume_named(name) != Some(**id))
+        });
+        let stray = self.names.iter().find(|(name, id)| {
+            let volume = self.volumes.get(id);
+            volume.is_none_or(|volume| volume.name.as_ref() != Some(name))
+        });
+        let wrong = misled.map(|(id, _)| id).or(stray.map(|(_, id)| id));
+        wrong.map_or(Ok(()), |id| Err(VolumeViolation::Name(*id)))
     }
 
     fn verify_container(
@@ -375,6 +394,10 @@ mod tests {
             found(|_, volume| volume.snapshots.get_mut(SnapshotId(1)).unwrap().clones += 1),
             VolumeViolation::Clones(VOLUME, SnapshotId(1), 1, 0)
         );
+        let unknown = found(|_, volume| volume.name = Some("home".into()));
+        assert_eq!(unknown, VolumeViolation::Name(VOLUME));
+        let nobody = found(|volumes, _| volumes.names.extend([("home".into(), VOLUME)]));
+        assert_eq!(nobody, VolumeViolation::Name(VOLUME));
         assert_eq!(found(|_, volume| volume.reserved += 1), VolumeViolation::Reserved(0, 1, 500));
     }
 }

@@ -1,7 +1,7 @@
 //! The volumes of an aggregate: created, snapshotted, cloned, destroyed.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use strewn_alloc::{Aggregate, AggregateError, GroupIndex, MOST_BLOCKS, Policy};
 use strewn_raid::ParityGroup;
@@ -84,6 +84,8 @@ pub(crate) enum Phase {
 pub struct Volumes {
     pub(crate) aggregate: Aggregate<BlockSource>,
     pub(crate) volumes: BTreeMap<VolumeId, Volume>,
+    /// The volumes that have a name, by it.
+    pub(crate) names: BTreeMap<Arc<str>, VolumeId>,
     pub(crate) next_volume: u32,
     /// The number of the next deletion or destruction.
     pub(crate) next_teardown: u64,
@@ -107,6 +109,7 @@ impl Volumes {
         Ok(Self {
             aggregate,
             volumes: BTreeMap::new(),
+            names: BTreeMap::new(),
             next_volume: 0,
             next_teardown: 1,
             phase: Phase::Closed,
@@ -229,6 +232,8 @@ impl Volumes {
         volume.is_destroyed = true;
         volume.destruction = number;
         let reserved = std::mem::take(&mut volume.reserved);
+        let name = volume.name.take();
+        name.and_then(|name| self.names.remove(&name));
         self.reserved -= reserved;
         self.next_teardown += 1;
         self.jobs.push_back(TeardownJob::destroy(id));

@@ -1,6 +1,6 @@
 //! Allocation: group by group, area by area, tetris by tetris, chunk by chunk.
 
-use strewn_raid::{BlockLocation, Dbn, ROW_STRIPES, SpindleIndex, Vbn};
+use strewn_raid::{BlockLocation, Dbn, ROW_STRIPES, SpindleIndex, SpindleSet, Vbn};
 
 use super::{Aggregate, AllocateError, Group, OutOfSpace, Taken};
 use crate::free_map::{FreeMap, MapPosition};
@@ -43,7 +43,7 @@ impl<T: Copy> Aggregate<T> {
             while self.groups[self.turn].cursor.available == 0 {
                 self.next_chunk()?;
             }
-            let blocks = if self.keeps_near {
+            let blocks = if self.is_scattered() {
                 placed(rest[0], self.allocate(rest[0])?);
                 1
             } else {
@@ -60,7 +60,7 @@ impl<T: Copy> Aggregate<T> {
         if self.open.is_none() {
             self.open_tetris(GroupIndex(self.turn as u16), 0);
         }
-        let Group { cursor, map, first_vbn, .. } = &mut self.groups[self.turn];
+        let Group { cursor, map, first_vbn, spindles, .. } = &mut self.groups[self.turn];
         let open = self.open.as_mut().expect("a tetris is open");
         let (mut at, row) = (*cursor, map.row(cursor.row));
         let mut blocks = 0;
@@ -78,7 +78,7 @@ impl<T: Copy> Aggregate<T> {
             }
             open.add_mask(spindle, before ^ at.available);
             // What follows the last block is looked for when the next one is allocated.
-            if blocks == contents.len() || !at.fill_next(row) {
+            if blocks == contents.len() || !at.fill_next(row, *spindles) {
                 break;
             }
         }
@@ -108,10 +108,6 @@ impl<T: Copy> Aggregate<T> {
             map.check_area(place.group, map.area_of(dbn))?;
             let spindle = place.location.spindle;
             let (row, bit) = (dbn / ROW_STRIPES, 1 << (dbn % ROW_STRIPES));
-            let cursor = &mut self.groups[place.group.index()].cursor;
-            if cursor.row == row && cursor.spindle == spindle.0 {
-                cursor.available &= !bit;
-            }
             self.allocated_blocks += 1;
             let first = self.record_scattered(place.group, spindle, row, bit, &[what]);
             return Ok(Vbn(first + dbn % ROW_STRIPES));
@@ -139,7 +135,7 @@ impl<T: Copy> Aggregate<T> {
         let group = GroupIndex(self.turn as u16);
         let Group { cursor, map, first_vbn, .. } = &self.groups[self.turn];
         let (spindle, row) = (SpindleIndex(cursor.spindle), cursor.row);
-        if self.keeps_near {
+        if self.is_scattered() {
             return self.record_scattered(group, spindle, row, mask, contents);
         }
         let vbn = first_vbn + map.group().vbn(spindle, Dbn(row * ROW_STRIPES)).0;
@@ -172,9 +168,11 @@ impl<T: Copy> Aggregate<T> {
         mask: u64,
         contents: &[T],
     ) -> u64 {
-        let Group { map, first_vbn, .. } = &mut self.groups[group.index()];
-        map.take_mask(spindle, row, mask);
-        map.blocks_taken(row, mask.count_ones());
+        let of_group = &mut self.groups[group.index()];
+        of_group.map.take_mask(spindle, row, mask);
+        of_group.map.blocks_taken(row, mask.count_ones());
+        of_group.forget_available(spindle, row, mask);
+        let Group { map, first_vbn, .. } = of_group;
         self.taken.push(Taken { place: MapPosition::new(group, map.word(spindle, row), 0), mask });
         let spindles = map.group().data_spindles();
         let open = self.scattered.entry((group, row));
@@ -188,14 +186,14 @@ impl<T: Copy> Aggregate<T> {
     fn next_chunk(&mut self) -> Result<(), AllocateError> {
         // While none is open, no spindle of a window is being filled, so that every allocation comes here.
         self.in_consistency_point()?;
-        let Group { cursor, map, .. } = &mut self.groups[self.turn];
-        if cursor.spindles_left > 0 && cursor.fill_next(map.row(cursor.row)) {
+        let Group { cursor, map, spindles, .. } = &mut self.groups[self.turn];
+        if cursor.spindles_left > 0 && cursor.fill_next(map.row(cursor.row), *spindles) {
             return Ok(());
         }
         self.next_window()?;
-        let Group { cursor, map, .. } = &mut self.groups[self.turn];
+        let Group { cursor, map, spindles, .. } = &mut self.groups[self.turn];
         cursor.spindles_left = map.group().data_spindles();
-        let found = cursor.fill_next(map.row(cursor.row));
+        let found = cursor.fill_next(map.row(cursor.row), *spindles);
         assert!(found, "a window without a free block");
         Ok(())
     }
@@ -211,14 +209,15 @@ impl<T: Copy> Aggregate<T> {
             }
             let group = &mut self.groups[self.turn];
             if group.cursor.next_stripe >= group.cursor.area_end {
-                let Some(area) = group.choose_area() else { continue };
+                let Some(area) = group.choose_area(self.lifetime) else { continue };
                 // An area whose score is too high would be chosen for ever, one whose score is too low overdrawn.
                 group.map.check_area(GroupIndex(self.turn as u16), area)?;
                 let stripes = group.map.stripes_of_area(area);
                 group.cursor.next_stripe = stripes.start;
                 group.cursor.area_end = stripes.end;
+                group.choose_spindles(self.lifetime, area);
             }
-            let Group { cursor, map, .. } = group;
+            let Group { cursor, map, spindles, .. } = group;
             let row = cursor.next_stripe / ROW_STRIPES;
             let end = cursor.area_end.div_ceil(ROW_STRIPES);
             let found = map.next_row_with_free(row, end);
@@ -230,11 +229,13 @@ impl<T: Copy> Aggregate<T> {
             let chunk_end = (first / chunk_blocks + 1) * chunk_blocks;
             let depth = chunk_end.min(cursor.area_end) - first;
             let rest = self.expected_blocks.saturating_sub(self.allocated_blocks).max(1);
-            let (window, depth) = window_for(map, first, depth, rest);
+            let (window, depth) = window_for(map, *spindles, first, depth, rest);
             cursor.next_stripe = first + depth;
             cursor.row = row;
             cursor.window = window;
-            cursor.window_blocks = free_in_window(map, row, window);
+            // Another stream of blocks may have left this group amid a chunk.
+            cursor.available = 0;
+            cursor.window_blocks = free_in_window(map, *spindles, row, window);
             if cursor.window_blocks > 0 {
                 return Ok(());
             }
@@ -281,31 +282,20 @@ impl super::Cursor {
     /// Moves to the next spindle that has a free block in the window, `row` being its row of words. Returns whether one
     /// is left.
     #[inline]
-    fn fill_next(&mut self, row: &[u64]) -> bool {
+    fn fill_next(&mut self, row: &[u64], spindles: SpindleSet) -> bool {
         self.available = 0;
         while self.spindles_left > 0 && self.available == 0 {
             self.spindles_left -= 1;
             self.spindle = next_spindle(self.spindle, row.len());
-            self.available = !row[usize::from(self.spindle)] & self.window;
+            let is_filled = spindles.0 >> self.spindle & 1;
+            self.available =
+                !row[usize::from(self.spindle)] & self.window & is_filled.wrapping_neg();
         }
         self.available != 0
     }
 
     fn is_between_tetrises(&self, tetris_stripes: u64) -> bool {
         self.next_stripe.is_multiple_of(tetris_stripes) || self.next_stripe >= self.area_end
-    }
-}
-
-impl Group {
-    /// An area with a free block, the policy's choice if it has one.
-    fn choose_area(&mut self) -> Option<u32> {
-        let areas = self.map.areas_mut();
-        let chosen = self.policy.next_area(areas);
-        let chosen = chosen.filter(|area| *area < areas.count() && areas.free_blocks_in(*area) > 0);
-        chosen.or_else(|| areas.emptiest().map(|(area, _)| area)).or_else(|| {
-            // What is withheld is better than nothing.
-            areas.withheld().iter().copied().find(|area| areas.free_blocks_in(*area) > 0)
-        })
     }
 }
 
@@ -317,22 +307,28 @@ pub(super) fn next_spindle(spindle: u16, spindles: usize) -> u16 {
 }
 
 /// As few stripes from `first` on as hold `rest` blocks, at most `depth`: the mask in their row, and how many.
-fn window_for(map: &FreeMap, first: u64, depth: u64, rest: u64) -> (u64, u64) {
+fn window_for(map: &FreeMap, filled: SpindleSet, first: u64, depth: u64, rest: u64) -> (u64, u64) {
     let row = first / ROW_STRIPES;
     let whole = stripes_mask(first, depth);
     let spindles = u64::from(map.group().data_spindles());
     let mut shallow = rest.div_ceil(spindles);
-    if shallow >= depth || free_in_window(map, row, whole) <= rest {
+    if shallow >= depth || free_in_window(map, filled, row, whole) <= rest {
         return (whole, depth);
     }
-    while free_in_window(map, row, stripes_mask(first, shallow)) < rest {
+    while free_in_window(map, filled, row, stripes_mask(first, shallow)) < rest {
         shallow += 1;
     }
     (stripes_mask(first, shallow), shallow)
 }
 
-fn free_in_window(map: &FreeMap, row: u64, window: u64) -> u64 {
-    map.row(row).iter().map(|used| u64::from((!used & window).count_ones())).sum()
+fn free_in_window(map: &FreeMap, filled: SpindleSet, row: u64, window: u64) -> u64 {
+    let words = (0..).zip(map.row(row));
+    words
+        .map(|(spindle, used)| {
+            let window = window & (filled.0 >> spindle & 1).wrapping_neg();
+            u64::from((!used & window).count_ones())
+        })
+        .sum()
 }
 
 /// The bits of `depth` stripes from `first` on, within the row that `first` lies in.

@@ -26,9 +26,9 @@ impl<T: Copy> Aggregate<T> {
         self.allocated_blocks = 0;
         let AllocationShape { tetris_stripes, chunk_blocks, .. } = self.options.shape;
         if self.options.chunks == Chunks::Aligned {
-            for Group { cursor, map, .. } in &mut self.groups {
-                let tetris_blocks = tetris_stripes * u64::from(map.group().data_spindles());
-                if expected_blocks >= tetris_blocks {
+            for group in &mut self.groups {
+                let tetris_blocks = tetris_stripes * u64::from(group.map.group().data_spindles());
+                for cursor in group.cursors().filter(|_| expected_blocks >= tetris_blocks) {
                     cursor.next_stripe = cursor.next_stripe.next_multiple_of(chunk_blocks);
                 }
             }
@@ -171,16 +171,19 @@ impl<T: Copy> Aggregate<T> {
         for (_, open) in std::mem::take(&mut self.scattered) {
             self.closed.push_back(open.close());
         }
-        for Group { cursor, map, .. } in &mut self.groups {
-            // Holes left by the last chunk stay free until their area is chosen again.
-            cursor.available = 0;
-            if cursor.spindles_left == 0 && cursor.window != 0 {
-                // All spindles have had their turn. Consistency points of equal size would all begin with the same one.
-                let spindles = map.group().data_spindles().into();
-                cursor.spindle = next_spindle(cursor.spindle, spindles);
+        for group in &mut self.groups {
+            let spindles = group.map.group().data_spindles().into();
+            for cursor in group.cursors() {
+                // Holes left by the last chunk stay free until their area is chosen again.
+                cursor.available = 0;
+                if cursor.spindles_left == 0 && cursor.window != 0 {
+                    // All spindles have had their turn. Consistency points of equal size would all begin with the same
+                    // one.
+                    cursor.spindle = next_spindle(cursor.spindle, spindles);
+                }
+                cursor.spindles_left = 0;
+                cursor.window = 0;
             }
-            cursor.spindles_left = 0;
-            cursor.window = 0;
         }
     }
 

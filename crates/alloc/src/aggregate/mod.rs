@@ -5,17 +5,19 @@ mod allocate;
 mod consistency_point;
 mod error;
 mod set_aside;
+mod streams;
 mod verify;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use strewn_base::memory::check_reservable;
 use strewn_base::state::SavedValue;
-use strewn_raid::{BlockLocation, ParityGroup, ROW_STRIPES, Vbn};
+use strewn_raid::{BlockLocation, ParityGroup, ROW_STRIPES, SpindleSet, Vbn};
 
 use crate::delayed_frees::{DelayedFrees, REGION_BLOCKS};
 use crate::free_map::{FreeMap, MapPosition};
 use crate::group_index::GroupIndex;
+use crate::lifetime::WriteLifetime;
 use crate::options::{AggregateError, AggregateOptions, MOST_BLOCKS};
 use crate::pending_frees::PendingFrees;
 use crate::policy::Policy;
@@ -58,6 +60,11 @@ pub(crate) struct Group {
     pub(crate) first_vbn: u64,
     pub(crate) policy: Box<dyn Policy>,
     pub(crate) cursor: Cursor,
+    /// The spindles that the area of the cursor is filled on, if the policy chooses them.
+    pub(crate) spindles: SpindleSet,
+    /// Cursors and spindles of streams that have had blocks, by their number; that of the stream of the cursor is the
+    /// one that the stream of blocks without a hint had.
+    pub(crate) parked: Vec<(Cursor, SpindleSet)>,
 }
 
 /// The allocation cursor of a group: the next stripe to look at, and the window being filled.
@@ -103,12 +110,18 @@ pub struct Aggregate<T> {
     pub(crate) options: AggregateOptions,
     /// The group whose turn it is.
     pub(crate) turn: usize,
+    /// The same of blocks with hints, by their hint.
+    pub(crate) turns: [usize; WriteLifetime::ALL.len()],
     pub(crate) keeps_near: bool,
+    /// The hint of the blocks being allocated.
+    pub(crate) lifetime: WriteLifetime,
+    /// For each hint the first that all policies put in the same streams.
+    pub(crate) representatives: [WriteLifetime; WriteLifetime::ALL.len()],
     /// The tetris being filled. The map marks its blocks as used when it closes.
     pub(crate) open: Option<OpenTetris<T>>,
     pub(crate) open_blocks: u64,
-    /// With a policy that keeps blocks near, every tetris stays open, by group and row, until the consistency point
-    /// is finished; the map marks its blocks as used at once.
+    /// With a policy that keeps blocks near or has streams, every tetris stays open, by group and row, until the
+    /// consistency point is finished; the map marks its blocks as used at once.
     pub(crate) scattered: BTreeMap<(GroupIndex, u64), OpenTetris<T>>,
     pub(crate) closed: VecDeque<Tetris<T>>,
     pub(crate) taken: Vec<Taken>,
@@ -139,7 +152,10 @@ impl<T: Copy> Aggregate<T> {
         let mut aggregate = Self {
             groups: Vec::new(),
             turn: 0,
+            turns: [0; WriteLifetime::ALL.len()],
             keeps_near: false,
+            lifetime: WriteLifetime::NotSet,
+            representatives: [WriteLifetime::NotSet; WriteLifetime::ALL.len()],
             open: None,
             open_blocks: 0,
             scattered: BTreeMap::new(),
@@ -163,6 +179,7 @@ impl<T: Copy> Aggregate<T> {
         }
         // After the last group it is the first one's turn, so that the first blocks of an aggregate lie there.
         aggregate.turn = aggregate.groups.len() - 1;
+        aggregate.turns.fill(aggregate.turn);
         Ok(aggregate)
     }
 
@@ -230,22 +247,13 @@ impl<T: Copy> Aggregate<T> {
         self.keeps_near = policy.keeps_near();
         // The first chunk goes to spindle 0.
         let spindle = map.group().data_spindles() - 1;
-        let cursor = Cursor {
-            area_end: 0,
-            next_stripe: 0,
-            row: 0,
-            window: 0,
-            window_blocks: 0,
-            spindle,
-            spindles_left: 0,
-            available: 0,
-        };
-        self.groups.push(Group { map, first_vbn, policy, cursor });
+        let (cursor, spindles) = (Cursor::before(spindle), streams::EVERY_SPINDLE);
+        self.groups.push(Group { map, first_vbn, policy, cursor, spindles, parked: Vec::new() });
         Ok(GroupIndex(index))
     }
 
     /// Replaces the policy of one group with your own. [`keeps_near`](Self::keeps_near) of the whole aggregate follows
-    /// the policy set last.
+    /// the policy set last. Streams of the policy before are forgotten.
     ///
     /// # Errors
     /// If a consistency point is open, or there is no such group.
@@ -259,6 +267,15 @@ impl<T: Copy> Aggregate<T> {
         let of_group = of_group.ok_or(SetPolicyError::NoSuchGroup(group))?;
         self.keeps_near = policy.keeps_near();
         of_group.policy = policy;
+        of_group.parked.clear();
+        of_group.spindles = streams::EVERY_SPINDLE;
+        self.representatives = WriteLifetime::ALL.map(|lifetime| {
+            let same = |first: &WriteLifetime| {
+                let mut policies = self.groups.iter().map(|group| &group.policy);
+                policies.all(|policy| policy.stream(*first) == policy.stream(lifetime))
+            };
+            WriteLifetime::ALL.into_iter().find(same).unwrap_or_default()
+        });
         Ok(())
     }
 
@@ -402,11 +419,13 @@ impl<T: Copy> Aggregate<T> {
     /// # Panics
     /// If there is no such group or area.
     pub fn withhold_area(&mut self, group: GroupIndex, area: u32) {
-        let Group { map, cursor, .. } = &mut self.groups[group.index()];
+        let Group { map, cursor, parked, .. } = &mut self.groups[group.index()];
         map.areas_mut().withhold(area);
         // If the area is being filled, it is left with the end of the window.
-        if cursor.area_end > 0 && map.area_of(cursor.area_end - 1) == area {
-            cursor.area_end = 0;
+        for cursor in parked.iter_mut().map(|(cursor, _)| cursor).chain([cursor]) {
+            if cursor.area_end > 0 && map.area_of(cursor.area_end - 1) == area {
+                cursor.area_end = 0;
+            }
         }
     }
 
@@ -483,7 +502,7 @@ strewn_base::saved_state! {
         parts: groups, delayed;
         values: turn, keeps_near, open, open_blocks, scattered, closed, taken, is_open, freed, freed_before, pending,
             expected_blocks, allocated_blocks, consistency_points;
-        built: options;
+        built: options, turns, lifetime, representatives;
     }
 }
 
@@ -491,6 +510,7 @@ strewn_base::saved_state! {
     impl for Group {
         parts: map, policy;
         values: cursor;
-        built: first_vbn;
+        // Policies that use them are not saved.
+        built: first_vbn, spindles, parked;
     }
 }

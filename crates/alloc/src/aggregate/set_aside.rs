@@ -2,7 +2,7 @@
 
 use strewn_raid::{ROW_STRIPES, SpindleIndex, Vbn};
 
-use super::{Aggregate, Group, SetAsideError};
+use super::{Aggregate, SetAsideError};
 use crate::group_index::GroupIndex;
 use crate::random::Random;
 
@@ -62,11 +62,9 @@ impl<T: Copy> Aggregate<T> {
     }
 
     fn set_mask_aside(&mut self, group: GroupIndex, spindle: SpindleIndex, row: u64, mask: u64) {
-        let Group { map, cursor, .. } = &mut self.groups[group.index()];
-        map.take_mask(spindle, row, mask);
-        map.blocks_taken(row, mask.count_ones());
-        if cursor.row == row && cursor.spindle == spindle.0 {
-            cursor.available &= !mask;
-        }
+        let of_group = &mut self.groups[group.index()];
+        of_group.map.take_mask(spindle, row, mask);
+        of_group.map.blocks_taken(row, mask.count_ones());
+        of_group.forget_available(spindle, row, mask);
     }
 }

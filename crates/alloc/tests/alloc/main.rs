@@ -7,3 +7,4 @@ mod bulk_frees;
 mod measures;
 mod model;
 mod refusals;
+mod streams;

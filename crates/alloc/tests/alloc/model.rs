@@ -11,9 +11,45 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use strewn_alloc::{
     Aggregate, AggregateLocation, AggregateOptions, AllocateError, AllocationShape, AreaOrder,
-    FreeError, FreeMap, GroupIndex, OutOfSpace, PolicyName, SavedScores, SetAsideError, Tetris,
+    Areas, FreeError, FreeMap, GroupIndex, OutOfSpace, Policy, PolicyName, SavedScores,
+    SetAsideError, SpindleChoice, StreamIndex, Tetris, WriteLifetime,
 };
-use strewn_raid::{BlockLocation, Dbn, ParityGroup, SpindleIndex, Vbn};
+use strewn_raid::{BlockLocation, Dbn, ParityGroup, SpindleIndex, SpindleSet, Vbn};
+
+/// A policy in three streams, which leaves out other spindles, or all, each time.
+#[derive(Debug)]
+struct Apart {
+    inner: Box<dyn Policy>,
+    choices: u64,
+}
+
+impl Policy for Apart {
+    fn next_area(&mut self, areas: &mut Areas) -> Option<u32> {
+        self.inner.next_area(areas)
+    }
+
+    fn stream(&self, lifetime: WriteLifetime) -> StreamIndex {
+        StreamIndex(match lifetime {
+            WriteLifetime::NotSet | WriteLifetime::Medium => 1,
+            WriteLifetime::Short => 3,
+            _ => 0,
+        })
+    }
+
+    fn chooses_spindles(&self) -> bool {
+        true
+    }
+
+    fn spindles(&mut self, choice: &SpindleChoice<'_>) -> SpindleSet {
+        self.choices += 1;
+        let left_out = self.choices % 5 + u64::from(choice.stream.0);
+        choice.with_free().iter().filter(|spindle| u64::from(spindle.0) % 5 != left_out).collect()
+    }
+
+    fn keeps_near(&self) -> bool {
+        self.inner.keeps_near()
+    }
+}
 
 /// The aggregate, and what it must look like from outside. What a block holds is named by a number that is never used
 /// again.
@@ -32,6 +68,7 @@ struct Modelled {
     /// What came out with a tetris.
     in_tetrises: BTreeSet<u32>,
     next_name: u32,
+    keeps_apart: bool,
     withheld: BTreeSet<(u16, u32)>,
     /// The allocation area of the block taken last.
     area: Option<u64>,
@@ -41,7 +78,7 @@ struct Modelled {
 
 impl Modelled {
     fn new(history: &History) -> Self {
-        Self {
+        let mut modelled = Self {
             aggregate: Aggregate::new(history.groups.iter().copied(), history.options).unwrap(),
             groups: history.groups.clone(),
             options: history.options,
@@ -52,11 +89,27 @@ impl Modelled {
             freed: BTreeSet::new(),
             in_tetrises: BTreeSet::new(),
             next_name: 0,
+            keeps_apart: history.keeps_apart,
             withheld: BTreeSet::new(),
             area: None,
             emptiest_only: history.options.order == AreaOrder::Exact
-                && history.options.policy == PolicyName::EmptiestArea,
+                && history.options.policy == PolicyName::EmptiestArea
+                && !history.keeps_apart,
+        };
+        modelled.keep_apart();
+        modelled
+    }
+
+    fn keep_apart(&mut self) {
+        for group in (0..self.groups.len() as u16).filter(|_| self.keeps_apart) {
+            let policy = Apart { inner: self.options.policy.policy(), choices: 0 };
+            self.aggregate.set_policy(GroupIndex(group), Box::new(policy)).unwrap();
         }
+    }
+
+    /// Hints by turns.
+    fn lifetime(&self) -> WriteLifetime {
+        WriteLifetime::ALL[self.next_name as usize % WriteLifetime::ALL.len()]
     }
 
     fn total(&self) -> u64 {
@@ -109,7 +162,10 @@ impl Modelled {
 
     fn allocate(&mut self) -> Result<bool, TestCaseError> {
         let name = self.name();
-        let found = self.aggregate.allocate(name);
+        let found = match self.lifetime() {
+            WriteLifetime::NotSet => self.aggregate.allocate(name),
+            lifetime => self.aggregate.allocate_with(name, lifetime),
+        };
         self.allocated(name, found)
     }
 
@@ -117,7 +173,9 @@ impl Modelled {
         let names: Vec<u32> = (0..blocks).map(|_| self.name()).collect();
         let mut placed = Vec::new();
         let free = self.free_blocks();
-        match self.aggregate.allocate_all(&names, |name, vbn| placed.push((name, vbn))) {
+        let lifetime = self.lifetime();
+        let placed_at = |name, vbn| placed.push((name, vbn));
+        match self.aggregate.allocate_all_with(&names, lifetime, placed_at) {
             Ok(()) => {
                 prop_assert!(placed.iter().map(|(name, _)| *name).eq(names.iter().copied()));
                 placed.into_iter().try_for_each(|(name, vbn)| self.took(name, vbn))
@@ -136,7 +194,7 @@ impl Modelled {
         for _ in 0..blocks {
             let name = self.name();
             let near = neighbour.and_then(|neighbour| self.near(neighbour));
-            let found = self.aggregate.allocate_behind(name, neighbour);
+            let found = self.aggregate.allocate_behind_with(name, neighbour, self.lifetime());
             if !self.allocated(name, found)? {
                 break;
             }
@@ -284,7 +342,7 @@ impl Modelled {
                 prop_assert!(self.in_tetrises.insert(*name), "{} is written twice", name);
             }
         }
-        if self.options.policy != PolicyName::NearNeighbours {
+        if self.options.policy != PolicyName::NearNeighbours && !self.keeps_apart {
             let stripes = tetris.stripes_touched();
             let first = stripes.trailing_zeros() as u64 / tetris_stripes;
             prop_assert_eq!(first, u64::from(63 - stripes.leading_zeros()) / tetris_stripes);
@@ -360,6 +418,7 @@ impl Modelled {
         assert_eq!(delayed.len(), self.held_back.len());
         self.aggregate = Aggregate::mount(groups, self.options, at, scores).unwrap();
         self.aggregate.resume_delayed_frees(&delayed).unwrap();
+        self.keep_apart();
         self.withheld.clear();
     }
 

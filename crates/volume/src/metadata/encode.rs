@@ -6,15 +6,20 @@ use super::Metadata;
 use super::array::{ArrayRoot, PageArray};
 use super::page::{
     CONTAINER_ENTRIES, PAGE_WORDS, Page, PageKind, PageName, SNAPSHOT_RECORDS, pointer_words,
+    words_of,
 };
 use super::place::Placement;
 use super::root::{Root, checksum_of_shapes};
 use crate::flexible::{Files, Snapshot, Volume};
-use crate::names::{SnapshotId, VolumeId};
+use crate::names::{MOST_NAME_BYTES, SnapshotId, VolumeId};
 use crate::volumes::Volumes;
 
 /// Words of a volume's record, before its arrays.
 pub(super) const VOLUME_WORDS: u64 = 10;
+/// Where its name follows the arrays: its bytes in a word, then the bytes.
+pub(super) const NAME_AT: u64 = VOLUME_WORDS + 2 * ARRAY_WORDS;
+/// Words that the bytes of a name can take.
+pub(super) const NAME_WORDS: u64 = (MOST_NAME_BYTES as u64).div_ceil(8);
 /// Words of a snapshot's record: the number of its deletion plus one (0 if there is no such snapshot), its files.
 pub(super) const SNAPSHOT_WORDS: u64 = PAGE_WORDS / SNAPSHOT_RECORDS;
 /// Words of an array: its levels, the pointer to its top page.
@@ -27,7 +32,7 @@ fn files_words(files: &Files) -> [u64; 2] {
 }
 
 impl Volume {
-    /// What is saved of the volume besides its maps.
+    /// What is saved of the volume besides its maps: its numbers, [`VOLUME_WORDS`] of them, and then its name.
     pub(super) fn to_record(&self) -> Vec<u64> {
         let (volume, snapshot) = self
             .origin
@@ -45,7 +50,11 @@ impl Volume {
             root,
             levels,
         ];
-        record.to_vec()
+        let name = self.name.as_deref().unwrap_or_default().as_bytes();
+        let mut record = record.to_vec();
+        record.push(name.len() as u64);
+        record.extend(words_of(name));
+        record
     }
 
     /// The snapshots taken from `time` on, within `count` times, including those being deleted.
@@ -160,7 +169,8 @@ impl Metadata {
             PageKind::Volumes => {
                 let id = VolumeId(index as u32);
                 let record = placement.records.get(&id).into_iter().flatten();
-                (0..).zip(record).for_each(|(word, value)| page.set_word(word, *value));
+                let words = (0..VOLUME_WORDS).chain(NAME_AT..);
+                words.zip(record).for_each(|(word, value)| page.set_word(word, *value));
                 let Some(pages) = self.of_volumes.get(&id) else { return };
                 put_array(page, VOLUME_WORDS, &pages.container);
                 put_array(page, VOLUME_WORDS + ARRAY_WORDS, &pages.snapshots);

@@ -173,6 +173,10 @@ impl TreeLoader {
         }
         let entries = self.entries(id, NodeKind::File, 0)?;
         let mut inode = Inode { stored_as: StoredAs::from(id), ..Inode::default() };
+        inode.length = entries[2];
+        for (bytes, word) in inode.attributes.chunks_exact_mut(8).zip(&entries[3..]) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
         if let Some(root) = entries[0].checked_sub(1).map(NodeId) {
             let level = level_of_root(root, entries[1])?;
             let subtree = self.blocks_node(root, level)?;

@@ -1,6 +1,7 @@
 //! Mounting a persistent store.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use strewn_alloc::{
     Aggregate, AggregateError, AggregateOptions, MOST_BLOCKS, SavedScores, SummaryBitmap,
@@ -9,7 +10,7 @@ use strewn_raid::{ParityGroup, Vbn};
 
 use super::array::ArrayRoot;
 use super::damage::{Damage, VolumesMountError};
-use super::encode::{ARRAY_WORDS, SNAPSHOT_WORDS, VOLUME_WORDS};
+use super::encode::{ARRAY_WORDS, NAME_AT, NAME_WORDS, SNAPSHOT_WORDS, VOLUME_WORDS};
 use super::load::{LoadedFiles, Loader, TreeLoader};
 use super::page::{
     CONTAINER_ENTRIES, METADATA_BYTES, PAGE_WORDS, Page, PageBytes, PageKind, SNAPSHOT_RECORDS,
@@ -20,7 +21,7 @@ use super::{Metadata, VolumePages, free_map_pages, page_of_nodes};
 use crate::container::{Container, Entry, LATEST_TIME};
 use crate::dead_lists::DeadLists;
 use crate::flexible::{Snapshot, Volume};
-use crate::names::{BlockSource, SnapshotId, VirtualVbn, VolumeId};
+use crate::names::{BlockSource, MOST_NAME_BYTES, SnapshotId, VirtualVbn, VolumeId};
 use crate::teardown::TeardownJob;
 use crate::volumes::{Phase, Volumes};
 
@@ -87,7 +88,8 @@ impl Volumes {
             loader.array((PageKind::Volumes, 0), root.volumes, most_volumes, |index, page| {
                 records.insert(VolumeId(index as u32), page);
             })?;
-        let mut mount = Mount { volumes: BTreeMap::new(), jobs: Vec::new(), trees };
+        let mut mount =
+            Mount { volumes: BTreeMap::new(), names: BTreeMap::new(), jobs: Vec::new(), trees };
         for (id, page) in records {
             let pages = mount.volume(id, &page, &mut loader)?;
             metadata.of_volumes.insert(id, pages);
@@ -133,6 +135,7 @@ impl Volumes {
         Ok(Self {
             aggregate,
             volumes: mount.volumes,
+            names: mount.names,
             next_volume: root.next_volume,
             next_teardown: root.next_teardown.max(last_job.saturating_add(1)),
             phase: Phase::Closed,
@@ -187,6 +190,7 @@ fn mount_aggregate<E, F: FnMut(Vbn, &mut PageBytes) -> Result<(), E>>(
 /// Volumes as far as they are mounted.
 struct Mount {
     volumes: BTreeMap<VolumeId, Volume>,
+    names: BTreeMap<Arc<str>, VolumeId>,
     /// Deletions and destructions, by number.
     jobs: Vec<(u64, TeardownJob)>,
     trees: TreeLoader,
@@ -201,7 +205,10 @@ impl Mount {
         loader: &mut Loader<F>,
     ) -> Result<VolumePages, VolumesMountError<E>> {
         let damaged = |what| Damage::Volume(id, what);
-        let record: Vec<u64> = (0..VOLUME_WORDS).map(|word| page.word(word)).collect();
+        let name = name_on(page).map_err(damaged)?;
+        let name_words = 1 + name.len().div_ceil(8) as u64;
+        let words = (0..VOLUME_WORDS).chain(NAME_AT..NAME_AT + name_words);
+        let record: Vec<u64> = words.map(|word| page.word(word)).collect();
         let &[first, size, origin, origin_snapshot, next_file, reserved, time, destruction, ..] =
             &record[..]
         else {
@@ -236,6 +243,14 @@ impl Mount {
         // Its destruction took its reservation back.
         if volume.is_destroyed && reserved > 0 {
             return Err(damaged("is destroyed, and blocks are promised to it").into());
+        }
+        if !name.is_empty() {
+            let name: Arc<str> = name.into();
+            let taken = self.names.insert(Arc::clone(&name), id).is_some();
+            if volume.is_destroyed || taken {
+                return Err(damaged("has a name that cannot be its own").into());
+            }
+            volume.name = Some(name);
         }
 
         let mut snapshots = BTreeMap::new();
@@ -387,6 +402,17 @@ impl Mount {
 fn memory_has_room(words: u64) -> bool {
     let words = usize::try_from(words);
     words.is_ok_and(|words| Vec::<u64>::new().try_reserve_exact(words).is_ok())
+}
+
+/// The name on the page of a volume; empty if it has none.
+fn name_on(page: &Page) -> Result<String, &'static str> {
+    let length = page.word(NAME_AT);
+    if length > MOST_NAME_BYTES as u64 {
+        return Err("has a longer name than can be");
+    }
+    let words = (1..=NAME_WORDS).flat_map(|word| page.word(NAME_AT + word).to_le_bytes());
+    let bytes: Vec<u8> = words.take(length as usize).collect();
+    String::from_utf8(bytes).map_err(|_| "has a name that is not UTF-8")
 }
 
 fn array_root(page: &Page, word: u64) -> ArrayRoot {

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::page::{Page, PageKind, PageName};
+use super::page::{Page, PageKind, PageName, words_of};
 use crate::flexible::{Files, Inode};
 use crate::names::{NodeId, Slot, StoredAs, VirtualVbn};
 use crate::tree::{FANOUT, Node};
@@ -25,7 +25,7 @@ pub(crate) enum NodeKind {
     Blocks = 1,
     /// A node of the tree of all files. Entries are nodes plus one.
     Files = 2,
-    /// A file: the root of its tree plus one, and the levels of the tree.
+    /// A file: the root of its tree plus one, the levels of the tree, the length in bytes, the attributes.
     File = 3,
 }
 
@@ -119,7 +119,8 @@ impl NodeWriter<'_> {
         }
         let levels = inode.blocks.levels();
         let root = inode.blocks.root().map(|root| self.blocks_node(root, levels - 1));
-        let entries = [root.map_or(0, |id| id.0 + 1), u64::from(levels)];
+        let mut entries = vec![root.map_or(0, |id| id.0 + 1), u64::from(levels), inode.length];
+        entries.extend(words_of(&inode.attributes));
         self.write(NodeKind::File, 0, &entries, &inode.stored_as)
     }
 

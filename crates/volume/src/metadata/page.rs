@@ -88,6 +88,15 @@ pub(crate) fn pointer_from(words: [u64; 2]) -> Option<PagePointer> {
     Some(PagePointer { vbn, crc: words[1] as u32 })
 }
 
+/// Bytes as little-endian words, the last filled up with zeros.
+pub(crate) fn words_of(bytes: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    bytes.chunks(8).map(|chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(word)
+    })
+}
+
 /// A page being written or read, as little-endian words after its header: the name and version of the format, kind,
 /// level, volume, index, and the consistency point in which it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,7 +8,9 @@ use super::damage::Damage;
 use super::page::{pointer_from, pointer_words};
 
 /// A name and a version.
-const MAGIC: [u8; 8] = *b"STRWNVR2";
+const MAGIC: [u8; 8] = *b"STRWNVR3";
+/// The version before: files had neither lengths nor attributes, volumes no names. The words of these were zeros.
+const MAGIC_2: [u8; 8] = *b"STRWNVR2";
 
 /// The root of one commit of a persistent store: it leads to all metadata, and with them to all blocks.
 ///
@@ -97,13 +99,13 @@ impl Root {
         whole
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) wrote.
+    /// Reads what [`to_bytes`](Self::to_bytes) wrote, of this version of the format or the one before.
     ///
     /// # Errors
     /// [`Damage`] if the bytes are something else or damaged.
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Result<Self, Damage> {
         let mut rest = &bytes[..];
-        if take::<8>(&mut rest) != MAGIC {
+        if ![MAGIC, MAGIC_2].contains(&take(&mut rest)) {
             return Err(Damage::ForeignRoot);
         }
         let checksum = crc32(&bytes[..Self::CHECKSUM_AT]).to_le_bytes();

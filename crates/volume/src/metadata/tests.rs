@@ -55,6 +55,8 @@ fn commits() -> Vec<Stored> {
     let aggregate = Aggregate::new([group()], options()).unwrap();
     let mut volumes = Volumes::persistent(aggregate).unwrap();
     let (one, other) = (volumes.create_volume(3_000).unwrap(), volumes.create_volume(90).unwrap());
+    volumes.set_volume_name(one, Some("one of the volumes")).unwrap();
+    volumes.set_volume_name(other, Some("other")).unwrap();
     let (mut blocks, mut commits) = (HashMap::new(), Vec::new());
     for turn in 0..6u64 {
         volumes.begin(300).unwrap();
@@ -68,6 +70,8 @@ fn commits() -> Vec<Stored> {
         let stride = 1 + turn as usize * 3;
         volumes.write_all(one, file, &fbns((0..700).step_by(stride))).unwrap();
         volumes.write_all(other, file, &fbns((0..8).map(|fbn| fbn << (turn * 9)))).unwrap();
+        volumes.set_length(one, file, turn * 1_000).unwrap();
+        volumes.set_attributes(other, file, [turn as u8; 64]).unwrap();
         let root = commit(&mut volumes, &mut blocks);
         commits.push(Stored { blocks: blocks.clone(), root });
         volumes.snapshot(one).unwrap();

@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod defragmentation;
+mod formats;
 mod histories;
 mod persistent_store;
+mod properties;
 mod refusals;
 mod snapshots;
 mod virtual_space;

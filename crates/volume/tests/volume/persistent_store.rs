@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use store::{BLOCK, Block, DISK_BLOCKS, DISKS, Disk, Store};
 use strewn_base::Rng;
-use strewn_volume::{Fbn, FileId, SnapshotId, VolumeId};
+use strewn_volume::{FILE_ATTRIBUTE_BYTES, Fbn, FileId, SnapshotId, VolumeId};
 
 const VOLUME: VolumeId = VolumeId(0);
 
@@ -87,13 +87,24 @@ impl Drop for CrashDisk {
     }
 }
 
-/// What a commit leaves: blocks by file, and the same of each snapshot. A block holds the number of its write.
-type Files = BTreeMap<(FileId, Fbn), u64>;
+/// Blocks by file, each with the number of its write, and the lengths of files that have one.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Files {
+    blocks: BTreeMap<(FileId, Fbn), u64>,
+    lengths: BTreeMap<FileId, u64>,
+}
+
+/// What a commit leaves: the files, and those of each snapshot.
 
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Model {
     files: Files,
     snapshots: BTreeMap<SnapshotId, Files>,
+}
+
+/// The attributes that go with a length: a kill must not part them.
+fn attributes(length: u64) -> [u8; FILE_ATTRIBUTE_BYTES] {
+    [length as u8; FILE_ATTRIBUTE_BYTES]
 }
 
 fn contents(version: u64) -> Block {
@@ -133,7 +144,12 @@ impl Harness {
             let places = image
                 .files()
                 .flat_map(|file| image.blocks_from(file, Fbn(0)).map(move |(fbn, _)| (file, fbn)));
-            places
+            let length = |file| {
+                let length = image.length_of(file);
+                assert_eq!(image.attributes_of(file), Some(&attributes(length)), "{file}");
+                (length > 0).then_some((file, length))
+            };
+            let blocks = places
                 .map(|(file, fbn)| {
                     let block = store.read(file, fbn, at).unwrap().unwrap();
                     let version = known.get(&block[..8]);
@@ -141,7 +157,8 @@ impl Harness {
                     assert_eq!(block, contents(version), "{file}, {fbn}");
                     ((file, fbn), version)
                 })
-                .collect()
+                .collect();
+            Files { blocks, lengths: image.files().filter_map(length).collect() }
         };
         let snapshots = store.volumes.snapshots(VOLUME).unwrap();
         Model {
@@ -172,7 +189,14 @@ impl Harness {
                 let fbn = Fbn(self.rng.below(120));
                 self.versions += 1;
                 store.write(file, fbn, contents(self.versions));
-                next.files.insert((file, fbn), self.versions);
+                next.files.blocks.insert((file, fbn), self.versions);
+            }
+            for file in &files {
+                if self.rng.below(3) == 0 {
+                    let length = self.rng.bits().max(1);
+                    store.describe(*file, length, attributes(length));
+                    next.files.lengths.insert(*file, length);
+                }
             }
             match store.commit() {
                 Ok(()) => *committed = next,

@@ -36,6 +36,8 @@ pub(super) enum Action {
 pub(super) struct History {
     pub(super) groups: Vec<ParityGroup>,
     pub(super) options: AggregateOptions,
+    /// Whether the policy keeps blocks apart by hints, and chooses spindles.
+    pub(super) keeps_apart: bool,
     pub(super) consistency_points: Vec<(Vec<Action>, Expectation, End)>,
 }
 
@@ -107,7 +109,13 @@ pub(super) fn any_history() -> impl Strategy<Value = History> {
         3 => prop::collection::vec(any_group(), 1..=1),
         1 => prop::collection::vec(any_group(), 2..=3),
     ];
-    (groups, any_options(), prop::collection::vec(consistency_point, 1..12)).prop_map(
-        |(groups, options, consistency_points)| History { groups, options, consistency_points },
+    let consistency_points = prop::collection::vec(consistency_point, 1..12);
+    (groups, any_options(), prop::bool::weighted(0.4), consistency_points).prop_map(
+        |(groups, options, keeps_apart, consistency_points)| History {
+            groups,
+            options,
+            keeps_apart,
+            consistency_points,
+        },
     )
 }

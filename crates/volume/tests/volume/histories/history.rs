@@ -34,6 +34,13 @@ pub enum Action {
         file: Index,
         first: u64,
     },
+    /// The length of a file, and the byte that its attributes are.
+    Describe {
+        volume: Index,
+        file: Index,
+        length: u64,
+        attribute: u8,
+    },
     /// The next item of mending, done at once or kept for later.
     Mend {
         blocks: u64,
@@ -69,6 +76,8 @@ pub enum Deed {
         blocks: u64,
     },
     DestroyVolume(Index),
+    /// One of a few names, which another volume may have, or none.
+    Name(Index, Option<u8>),
     Snapshot(Index),
     DeleteSnapshot(Index, Index),
     Clone {
@@ -151,6 +160,9 @@ fn any_action() -> impl Strategy<Value = Action> {
         1 => (volume(), file(), 0..90u64).prop_map(|(volume, file, first)| {
             Action::Truncate { volume, file, first }
         }),
+        2 => (volume(), file(), any::<u64>(), any::<u8>()).prop_map(|(volume, file, length, attribute)| {
+            Action::Describe { volume, file, length, attribute }
+        }),
         4 => (1..80u64, any::<bool>()).prop_map(|(blocks, later)| Action::Mend { blocks, later }),
         1 => (volume(), file(), 1..60u64).prop_map(|(volume, file, blocks)| {
             Action::MendFile { volume, file, blocks }
@@ -175,6 +187,7 @@ fn any_deed() -> impl Strategy<Value = Deed> {
         }),
         1 => (1..400u64).prop_map(|blocks| Deed::CreateVolume { blocks }),
         1 => volume().prop_map(Deed::DestroyVolume),
+        2 => (volume(), prop::option::weighted(0.8, 0..4u8)).prop_map(|(volume, name)| Deed::Name(volume, name)),
         5 => volume().prop_map(Deed::Snapshot),
         4 => (volume(), volume()).prop_map(|(volume, snapshot)| Deed::DeleteSnapshot(volume, snapshot)),
         2 => (volume(), volume(), 1..300u64).prop_map(|(volume, snapshot, blocks)| {

@@ -18,8 +18,8 @@ use proptest::sample::Index;
 use strewn_alloc::Aggregate;
 use strewn_raid::{Parity, ParityGroup, Vbn};
 use strewn_volume::{
-    CleaningPlan, Fbn, FileId, FileReallocation, Move, SegmentCleaning, SnapshotId, Space,
-    VolumeError, VolumeId, Volumes,
+    CleaningPlan, FILE_ATTRIBUTE_BYTES, Fbn, FileId, FileReallocation, Move, SegmentCleaning,
+    SnapshotId, Space, VolumeError, VolumeId, Volumes,
 };
 
 type Checked<T = ()> = Result<T, TestCaseError>;
@@ -223,6 +223,15 @@ impl Modelled {
                     volumes.truncate(volume, file, first)
                 })?;
             }
+            Action::Describe { volume, file, length, attribute } => {
+                let Some((volume, file)) = self.file(volume, file) else { return Ok(()) };
+                let attributes = [*attribute; FILE_ATTRIBUTE_BYTES];
+                self.volumes.set_length(volume, file, *length).unwrap();
+                self.volumes.set_attributes(volume, file, attributes).unwrap();
+                let of = self.model.volumes.get_mut(&volume).unwrap();
+                let of = of.files.get_mut(&file).unwrap();
+                (of.length, of.attribute) = (*length, *attribute);
+            }
             Action::Mend { blocks, later } => self.mend(*blocks, *later)?,
             Action::MendFile { volume, file, blocks } => {
                 let Some((volume, file)) = self.file(volume, file) else { return Ok(()) };
@@ -247,7 +256,7 @@ impl Modelled {
         drop: impl FnOnce(&mut Volumes) -> Result<u64, VolumeError>,
     ) -> Checked {
         let of = self.model.volumes.get_mut(&volume).unwrap();
-        let blocks = of.files.get_mut(&file).unwrap();
+        let blocks = &mut of.files.get_mut(&file).unwrap().blocks;
         let before = blocks.len();
         blocks.retain(|fbn, _| !range.contains(fbn));
         of.fresh.retain(|(other, fbn)| *other != file || !range.contains(fbn));
@@ -382,6 +391,21 @@ impl Modelled {
                     prop_assert!(self.volumes.is_background_work_left());
                 }
             }
+            Deed::Name(volume, name) => {
+                let Some(volume) = self.volume(volume) else { return Ok(()) };
+                let name = name.map(|name| "a volume's name, ".repeat(usize::from(name) + 1));
+                let mut volumes = self.model.volumes.iter();
+                let holder = volumes.find(|(id, of)| **id != volume && of.name == name);
+                let holder = holder.filter(|_| name.is_some()).map(|(id, _)| *id);
+                let result = self.volumes.set_volume_name(volume, name.as_deref());
+                prop_assert_eq!(
+                    result,
+                    holder.map_or(Ok(()), |id| Err(VolumeError::NameTaken(id)))
+                );
+                if holder.is_none() {
+                    self.model.volumes.get_mut(&volume).unwrap().name = name;
+                }
+            }
             Deed::Snapshot(volume) => {
                 if let Some(volume) = self.volume(volume) {
                     self.snapshot_now(volume);
@@ -507,6 +531,10 @@ impl Modelled {
         prop_assert!(ids.iter().eq(self.model.volumes.keys()));
         let (mut active_blocks, mut snapshot_blocks) = (0, 0);
         for (id, model) in &self.model.volumes {
+            prop_assert_eq!(self.volumes.volume_name(*id).unwrap(), model.name.as_deref());
+            if let Some(name) = &model.name {
+                prop_assert_eq!(self.volumes.volume_named(name), Some(*id));
+            }
             let image = self.volumes.image(*id).unwrap();
             prop_assert_eq!(&read(&image, &self.spindles), &model.files, "active image of {}", id);
             let inherited = match model.origin {

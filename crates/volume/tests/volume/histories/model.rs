@@ -4,19 +4,28 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use strewn_alloc::Tetris;
 use strewn_raid::{BlockLocation, Dbn, Vbn};
-use strewn_volume::{BlockName, BlockSource, Fbn, FileId, Image, SnapshotId, VolumeId, Volumes};
+use strewn_volume::{BlockName, BlockSource, FILE_ATTRIBUTE_BYTES, Fbn, FileId, Image, SnapshotId};
+use strewn_volume::{VolumeId, Volumes};
 
 /// What stands for the contents of a page of metadata.
 const METADATA: u64 = u64::MAX;
 
-/// What the blocks of files hold: the number of the write.
-pub type Files = BTreeMap<FileId, BTreeMap<Fbn, u64>>;
+/// A file: what its blocks hold, the number of the write, its length, and the byte that its attributes are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct File {
+    pub blocks: BTreeMap<Fbn, u64>,
+    pub length: u64,
+    pub attribute: u8,
+}
+
+pub type Files = BTreeMap<FileId, File>;
 
 #[derive(Debug, Clone, Default)]
 pub struct Volume {
     pub files: Files,
     pub snapshots: BTreeMap<SnapshotId, Files>,
     pub origin: Option<(VolumeId, SnapshotId)>,
+    pub name: Option<String>,
     pub reserved: u64,
     /// Blocks written by the open consistency point that are still there.
     pub fresh: BTreeSet<(FileId, Fbn)>,
@@ -35,7 +44,7 @@ impl Model {
     pub fn write(&mut self, volume: VolumeId, file: FileId, fbn: Fbn) {
         self.next_version += 1;
         let of = self.volumes.get_mut(&volume).unwrap();
-        of.files.get_mut(&file).unwrap().insert(fbn, self.next_version);
+        of.files.get_mut(&file).unwrap().blocks.insert(fbn, self.next_version);
         of.fresh.insert((file, fbn));
         self.written.insert(BlockName { volume, file, fbn }, self.next_version);
     }
@@ -76,10 +85,16 @@ impl Model {
 pub fn read(image: &Image<'_>, spindles: &[Option<u64>]) -> Files {
     let blocks = |file| image.blocks_from(file, Fbn(0));
     let held = |vbn: Vbn| spindles[vbn.0 as usize].unwrap_or(u64::MAX);
-    image
-        .files()
-        .map(|file| (file, blocks(file).map(|(fbn, vbn)| (fbn, held(vbn))).collect()))
-        .collect()
+    let read_file = |file| {
+        let attributes = image.attributes_of(file).unwrap();
+        assert_eq!(attributes, &[attributes[0]; FILE_ATTRIBUTE_BYTES]);
+        File {
+            blocks: blocks(file).map(|(fbn, vbn)| (fbn, held(vbn))).collect(),
+            length: image.length_of(file),
+            attribute: attributes[0],
+        }
+    };
+    image.files().map(|file| (file, read_file(file))).collect()
 }
 
 pub fn places(image: &Image<'_>) -> BTreeSet<Vbn> {

@@ -76,6 +76,7 @@ pub fn check_same(mounted: &Volumes, volumes: &Volumes) -> Result<(), TestCaseEr
     for id in volumes.ids() {
         prop_assert_eq!(mounted.space_of(id), volumes.space_of(id));
         prop_assert_eq!(mounted.origin(id), volumes.origin(id));
+        prop_assert_eq!(mounted.volume_name(id), volumes.volume_name(id));
         let snapshots: Vec<_> = volumes.snapshots(id).unwrap().collect();
         prop_assert!(mounted.snapshots(id).unwrap().eq(snapshots.iter().copied()));
         let mut images = vec![(mounted.image(id).unwrap(), volumes.image(id).unwrap())];
@@ -94,6 +95,8 @@ pub fn check_same(mounted: &Volumes, volumes: &Volumes) -> Result<(), TestCaseEr
             prop_assert!(ours.files().eq(theirs.files()));
             for file in theirs.files() {
                 prop_assert_eq!(ours.blocks_of(file), theirs.blocks_of(file));
+                prop_assert_eq!(ours.length_of(file), theirs.length_of(file));
+                prop_assert_eq!(ours.attributes_of(file), theirs.attributes_of(file));
                 let blocks = theirs.blocks_from(file, Fbn(0));
                 prop_assert!(ours.blocks_from(file, Fbn(0)).eq(blocks));
                 for (fbn, _) in theirs.blocks_from(file, Fbn(0)) {
