@@ -41,8 +41,8 @@ fn freed_space_is_trimmed_once_and_costs_nothing() {
     let freed = 300 * 64 * 24 << 10;
     let told = with.trimmed_bytes + with.trim_skipped_bytes;
     assert!(told > freed / 4 && told < 3 * freed, "{told} of {freed}");
-    // What is freed is scattered: of one block, two thirds of a drive's 32 KiB are never side by side.
-    assert!(with.trim_skipped_bytes > with.trimmed_bytes, "{with:?}");
+    // Some of it is scattered in parts of less than 32 KiB of a drive.
+    assert!(with.trim_skipped_bytes > told / 10, "{with:?}");
     assert!(with.trimmed_ranges > 10, "{with:?}");
     assert!(with.trimmed_bytes >= with.trimmed_ranges * 32 << 10, "{with:?}");
     let counts = |counters: Counters| Counters {
