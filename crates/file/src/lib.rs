@@ -41,7 +41,8 @@
 //! | read saved lists | [`ExtentListReader`] |
 //! | look into ZFS, and into disk images | [`zdb_extents`], [`compose`] |
 //! | visit a tree in parallel | [`walk()`] |
-//! | measure free space | [`free_space()`] |
+//! | see how logical volumes lie on their devices | [`VolumeListing`] |
+//! | measure free space | [`free_space()`], of pools [`zfs_pool`] and [`parse_pool_list`] |
 //! | predict what writes will do | [`Prediction`] |
 //!
 //! Every parser takes any bytes and returns an error, never a panic. A [`FileError`] has the place and the remedy.
