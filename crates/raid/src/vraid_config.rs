@@ -42,18 +42,6 @@ impl VraidConfig {
         }
     }
 
-    /// Sets the [bytes of a stripe on one spindle](Self::chunk_bytes).
-    #[must_use]
-    pub fn with_chunk_bytes(self, chunk_bytes: u64) -> Self {
-        Self { chunk_bytes, ..self }
-    }
-
-    /// Sets the [bytes of a segment](Self::segment_bytes).
-    #[must_use]
-    pub fn with_segment_bytes(self, segment_bytes: u64) -> Self {
-        Self { segment_bytes, ..self }
-    }
-
     /// `spindles` split into redundancy sets as an EVA aims to: 6 to 11 spindles each and near 8
     /// on average, sizes at most one apart. 20 spindles become `[10, 10]`.
     ///
