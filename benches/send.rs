@@ -8,7 +8,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use strewn_transport::front_end::Iscsi;
 use strewn_transport::{
     Connection, Direction, Forwarding, FrontEnd, Hop, LinkProfile, Network, Protocol, Switch,
-    TcpSettings, Toward, Train, Transport,
+    TcpOptions, Toward, Train, Transport,
 };
 
 /// Two links and a switch, and a connection over them.
@@ -36,7 +36,7 @@ fn send(criterion: &mut Criterion) {
     for (name, interval_ns) in [("send_64_kib_idle", 1_000_000), ("send_64_kib_busy", 554_000)] {
         criterion.bench_function(name, |bencher| {
             let (mut network, mut connection) =
-                network("ethernet-1g", Transport::Tcp(TcpSettings::default()));
+                network("ethernet-1g", Transport::Tcp(TcpOptions::default()));
             let mut now_ns = 0;
             bencher.iter(|| {
                 now_ns += interval_ns;

@@ -54,14 +54,17 @@
 //! free or outside of a consistency point, and committing a plan that was not taken are errors that change nothing.
 //!
 //! ```
-//! use strewn_alloc::{Aggregate, AggregateLocation, AggregateOptions, AreaOrder, OutOfSpace, PolicyName};
+//! use strewn_alloc::{
+//!     Aggregate, AggregateLocation, AggregateOptions, AllocationShape, AreaOrder, Chunks, OutOfSpace, PolicyName,
+//! };
 //! use strewn_raid::{Parity, ParityGroup, Vbn};
 //!
-//! let options = AggregateOptions {
-//!     policy: PolicyName::SequentialSweep,
-//!     order: AreaOrder::Binned,
-//!     ..AggregateOptions::default()
-//! };
+//! let shape = AllocationShape::default().with_area_stripes(1_024).with_tetris_stripes(32).with_chunk_blocks(8);
+//! let options = AggregateOptions::default()
+//!     .with_shape(shape)
+//!     .with_chunks(Chunks::Packed)
+//!     .with_policy(PolicyName::SequentialSweep)
+//!     .with_order(AreaOrder::Binned);
 //! let small = ParityGroup::new(Parity::Raid4, 3, 8_192)?;
 //! let mut aggregate = Aggregate::new([small], options)?;
 //! let added = aggregate.add_group(ParityGroup::new(Parity::RaidDp, 6, 16_384)?)?;

@@ -39,7 +39,21 @@ pub enum Chunks {
     Packed,
 }
 
-/// The options of an aggregate.
+/// The options of an aggregate: those of the default, with what you change.
+///
+/// ```
+/// use strewn_alloc::{AggregateOptions, AllocationShape, BlockSize, PolicyName};
+///
+/// let options = AggregateOptions::default()
+///     .with_block_size(BlockSize::new(8_192)?)
+///     .with_policy(PolicyName::FirstFit)
+///     .with_shape(AllocationShape::default().with_area_stripes(1_024));
+/// assert_eq!(options.shape.area_stripes, 1_024);
+/// // The same, as fields. Both compile with options that a later version adds.
+/// let fields = AggregateOptions { delayed_frees: 100, ..options };
+/// assert_eq!(fields, options.with_delayed_frees(100));
+/// # Ok::<(), strewn_alloc::AggregateError>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AggregateOptions {
     /// The size of a block. The allocator counts in blocks; only figures per GiB need the size.
@@ -55,6 +69,44 @@ pub struct AggregateOptions {
     /// Freed blocks whose free may be delayed, so that those of one region of the map (32,768 blocks, one 4 KiB block
     /// of the map) become free together. With 0, all become free with the commit.
     pub delayed_frees: u64,
+}
+
+impl AggregateOptions {
+    /// Sets the [size of a block](Self::block_size).
+    #[must_use]
+    pub fn with_block_size(self, block_size: BlockSize) -> Self {
+        Self { block_size, ..self }
+    }
+
+    /// Sets the sizes of [allocation area, tetris and chunk](Self::shape).
+    #[must_use]
+    pub fn with_shape(self, shape: AllocationShape) -> Self {
+        Self { shape, ..self }
+    }
+
+    /// Sets [where chunks begin](Self::chunks).
+    #[must_use]
+    pub fn with_chunks(self, chunks: Chunks) -> Self {
+        Self { chunks, ..self }
+    }
+
+    /// Sets [which area is next](Self::policy).
+    #[must_use]
+    pub fn with_policy(self, policy: PolicyName) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// Sets [how areas are ordered](Self::order).
+    #[must_use]
+    pub fn with_order(self, order: AreaOrder) -> Self {
+        Self { order, ..self }
+    }
+
+    /// Sets [how many frees may be delayed](Self::delayed_frees).
+    #[must_use]
+    pub fn with_delayed_frees(self, delayed_frees: u64) -> Self {
+        Self { delayed_frees, ..self }
+    }
 }
 
 /// The size of a block: a power of two from 512 B to 64 KiB.
@@ -183,6 +235,24 @@ impl Error for AggregateError {
 }
 
 impl AllocationShape {
+    /// Sets the [stripes of an area](Self::area_stripes).
+    #[must_use]
+    pub fn with_area_stripes(self, area_stripes: u64) -> Self {
+        Self { area_stripes, ..self }
+    }
+
+    /// Sets the [stripes of a tetris](Self::tetris_stripes).
+    #[must_use]
+    pub fn with_tetris_stripes(self, tetris_stripes: u64) -> Self {
+        Self { tetris_stripes, ..self }
+    }
+
+    /// Sets the [blocks of a chunk](Self::chunk_blocks).
+    #[must_use]
+    pub fn with_chunk_blocks(self, chunk_blocks: u64) -> Self {
+        Self { chunk_blocks, ..self }
+    }
+
     /// Checks the sizes against their limits.
     ///
     /// # Errors

@@ -18,6 +18,30 @@ pub struct ObjectLayoutConfig {
     pub depth: u64,
 }
 
+impl ObjectLayoutConfig {
+    /// The stripe unit of [`new`](Self::new): 64 KiB. Chosen.
+    pub const DEFAULT_UNIT_BYTES: u64 = 64 << 10;
+
+    /// Parity groups of `width` objects on `blades`, in units of 64 KiB, each with one stripe before the next has its
+    /// turn.
+    #[must_use]
+    pub fn new(blades: u16, width: u16) -> Self {
+        Self { blades, width, unit_bytes: Self::DEFAULT_UNIT_BYTES, depth: 1 }
+    }
+
+    /// Sets the [bytes of a stripe unit](Self::unit_bytes).
+    #[must_use]
+    pub fn with_unit_bytes(self, unit_bytes: u64) -> Self {
+        Self { unit_bytes, ..self }
+    }
+
+    /// Sets the [stripes of a parity group](Self::depth).
+    #[must_use]
+    pub fn with_depth(self, depth: u64) -> Self {
+        Self { depth, ..self }
+    }
+}
+
 /// Where a stripe unit of a file lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectUnit {
@@ -40,7 +64,7 @@ pub struct ObjectUnit {
 /// use strewn_raid::{ObjectLayout, ObjectLayoutConfig, ObjectUnit};
 ///
 /// // 8 data units and one of parity, on 10 blades.
-/// let config = ObjectLayoutConfig { blades: 10, width: 9, unit_bytes: 64 << 10, depth: 1 };
+/// let config = ObjectLayoutConfig::new(10, 9);
 /// let layout = ObjectLayout::new(config, 0, 1 << 30)?;
 /// assert_eq!(layout.stripe_sectors(), 8 * 128);
 /// // The parity of stripe 0 is on blade 8, and that of stripe 1, which begins on blade 9, on blade 6.

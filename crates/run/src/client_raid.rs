@@ -3,7 +3,7 @@
 use strewn_base::SECTOR_BYTES;
 use strewn_results::ClientRaidFigures;
 use strewn_scenario::{Array, Scenario};
-use strewn_sim::{AnyHost, ClientRaid, ClientRaidSettings, LostBlade, Segment};
+use strewn_sim::{AnyHost, ClientRaid, ClientRaidConfig, LostBlade, Segment};
 
 use strewn_scenario::build::machine;
 use strewn_scenario::build::{self, BuildError};
@@ -15,7 +15,7 @@ pub(crate) fn with_client_raid(
     array: &Array,
 ) -> Result<AnyHost, BuildError> {
     let Some(raid) = &array.client_raid else { return Ok(host) };
-    let settings = ClientRaidSettings {
+    let settings = ClientRaidConfig {
         largest_request_sectors: raid.largest_request_bytes / SECTOR_BYTES,
         parity_kib_ns: raid.parity_kib_ns,
         cores: machine::host_cores(scenario, array),

@@ -2,7 +2,7 @@
 
 use strewn_results::{GatewayFigures, LinkFigures};
 use strewn_scenario::{Array, Link, Scenario};
-use strewn_sim::{AnyHost, RemoteClients, RemoteClientsSettings, Segment};
+use strewn_sim::{AnyHost, RemoteClients, RemoteClientsConfig, Segment};
 use strewn_transport::{Hop, Network, Switch};
 
 use strewn_scenario::build::BuildError;
@@ -18,10 +18,7 @@ pub(crate) fn with_gateway(
     Ok(RemoteClients::new(host.boxed(), settings).into())
 }
 
-fn settings(
-    scenario: &Scenario,
-    array: &Array,
-) -> Result<Option<RemoteClientsSettings>, BuildError> {
+fn settings(scenario: &Scenario, array: &Array) -> Result<Option<RemoteClientsConfig>, BuildError> {
     let Some(gateway) = &array.gateway else { return Ok(None) };
     let front_end = &gateway.front_end;
     let switch = Hop::Switch(Switch {
@@ -41,7 +38,7 @@ fn settings(
     let connections = (0..u64::from(front_end.connections))
         .map(|flow| network.connect(path, flow, front_end.transport))
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(Some(RemoteClientsSettings {
+    Ok(Some(RemoteClientsConfig {
         network,
         front_end: machine::protocol_of(front_end),
         connections,

@@ -7,8 +7,8 @@ use strewn_base::{BLOCK_BYTES, SECTOR_BYTES};
 use strewn_scenario::build::{BuildError, luns};
 use strewn_scenario::{Array, CacheWrites, Scenario, Workload};
 use strewn_sim::{
-    AnyHost, CachedHost, ClosedLoop, PageCacheSettings, Rate, WakeUps, Worker, Workers,
-    WriteBehind, WritePolicy,
+    AnyHost, CachedHost, ClosedLoop, PageCacheConfig, Rate, WakeUps, Worker, Workers, WriteBehind,
+    WritePolicy,
 };
 use strewn_workload::{AccessStream, Pattern, PatternStream};
 
@@ -67,7 +67,7 @@ pub(crate) fn with_page_cache(
     array: &Array,
 ) -> Result<AnyHost, BuildError> {
     let Some(cache) = array.page_cache else { return Ok(host) };
-    let settings = PageCacheSettings {
+    let settings = PageCacheConfig {
         bytes: cache.bytes,
         writes: match cache.writes {
             CacheWrites::Through => WritePolicy::Through,

@@ -1,6 +1,6 @@
 //! How hosts reach an array.
 
-use strewn_transport::{Forwarding, LinkProfile, Protocol, RouterSettings, Transport};
+use strewn_transport::{Forwarding, LinkProfile, Protocol, RouterOptions, Transport};
 
 use crate::fields::{
     Fields, Section, Table, Text, Words, choice, cost, count, list_of, name, table,
@@ -25,7 +25,7 @@ pub struct FrontEnd {
     /// When a switch passes a frame on.
     pub switch_forwarding: Forwarding,
     /// A router where the path changes to Fibre Channel.
-    pub router: Option<RouterSettings>,
+    pub router: Option<RouterOptions>,
     /// Connections that operations use in turn.
     pub connections: u32,
     /// Cores of the host for what the protocol costs it, if the scenario names no hosts.

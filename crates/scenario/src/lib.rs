@@ -180,7 +180,7 @@ pub use strewn_array::write_anywhere::{
 pub use strewn_raid::{Parity, ProtectionLevel};
 pub use strewn_spindle::Scheduler;
 pub use strewn_transport::{
-    Forwarding, LaneRule, Protocol, RouterSettings, RouterStorage, Transport,
+    Forwarding, LaneRule, Protocol, RouterOptions, RouterStorage, Transport,
 };
 pub use strewn_workload::AccessLine;
 pub use template::Template;

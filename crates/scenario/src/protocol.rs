@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
 use strewn_transport::{
-    FibreChannelSettings, IdleRestart, InitialWindow, Protocol, RouterSettings, RouterStorage,
-    SlowStart, TcpSettings, Transport,
+    FibreChannelOptions, IdleRestart, InitialWindow, Protocol, RouterOptions, RouterStorage,
+    SlowStart, TcpOptions, Transport,
 };
 
 use crate::fields::{
@@ -18,7 +18,7 @@ use crate::quantity::Bytes;
 trait Settings: Table {
     /// Returns what carries the protocol unless a scenario says more.
     fn transport() -> Transport {
-        Transport::Tcp(TcpSettings::default())
+        Transport::Tcp(TcpOptions::default())
     }
 
     /// Goes over the protocol's table.
@@ -101,7 +101,7 @@ impl Settings for Smb2 {}
 /// FCP has the settings of its transport in its own table.
 impl Settings for Fcp {
     fn transport() -> Transport {
-        Transport::FibreChannel(FibreChannelSettings::default())
+        Transport::FibreChannel(FibreChannelOptions::default())
     }
 
     fn part(&mut self, f: &mut Fields<'_>, field: Field, transport: &mut Transport) {
@@ -224,13 +224,13 @@ pub(crate) fn of_protocols(
 /// Settings of FCP, with those of its transport.
 struct FcpAndCarrier<'p> {
     fcp: &'p mut Fcp,
-    carrier: &'p mut FibreChannelSettings,
+    carrier: &'p mut FibreChannelOptions,
 }
 
 impl Table for FcpAndCarrier<'_> {
     fn fields(&mut self, f: &mut Fields<'_>) {
         self.fcp.fields(f);
-        let FibreChannelSettings { retry_timeout_ns } = &mut *self.carrier;
+        let FibreChannelOptions { retry_timeout_ns } = &mut *self.carrier;
         f.value(
             time(
                 "retry_timeout",
@@ -564,9 +564,9 @@ impl Table for Smb2 {
     }
 }
 
-impl Table for TcpSettings {
+impl Table for TcpOptions {
     fn fields(&mut self, f: &mut Fields<'_>) {
-        let TcpSettings {
+        let TcpOptions {
             timestamps,
             window_bytes,
             window_scaling,
@@ -658,9 +658,9 @@ impl Table for TcpSettings {
     }
 }
 
-impl Table for RouterSettings {
+impl Table for RouterOptions {
     fn fields(&mut self, f: &mut Fields<'_>) {
-        let RouterSettings { latency_ns, command_ns, pdu_ns, kib_ns, storage } = self;
+        let RouterOptions { latency_ns, command_ns, pdu_ns, kib_ns, storage } = self;
         f.value(
             time("latency", "What each PDU spends in it besides its processor's time.")
                 .within(ROUTER_TIMES)

@@ -11,7 +11,7 @@ use crate::host::{Host, HostError, HostMeasures};
 use crate::layered_host::{HostLayer, LayeredHost};
 use crate::machine::{EventQueue, Requests};
 use crate::page_cache::{
-    PAGE_SECTORS, PageCacheMeasures, PageCacheSettings, Pages, WakeUps, pages_of,
+    PAGE_SECTORS, PageCacheConfig, PageCacheMeasures, Pages, WakeUps, pages_of,
 };
 
 /// A host whose applications, another [`Host`], reach their LUNs through a page cache; or several hosts, each with one.
@@ -20,12 +20,12 @@ use crate::page_cache::{
 /// It is done when its applications are and everything dirty has been written, as if each called `fsync` at the end.
 ///
 /// ```
-/// use strewn_sim::{CachedHost, ClosedLoop, PageCacheSettings};
+/// use strewn_sim::{CachedHost, ClosedLoop, PageCacheConfig};
 /// use strewn_workload::{AccessSpecification, AccessStream};
 ///
 /// let accesses = AccessSpecification::shipped("file-server").ok_or("no such accesses")?;
 /// let applications = ClosedLoop::new(AccessStream::new(&accesses, 0, 1 << 23, 1)?, 32);
-/// let host = CachedHost::new(Box::new(applications), PageCacheSettings::write_behind(1 << 30), vec![1 << 23])?;
+/// let host = CachedHost::new(Box::new(applications), PageCacheConfig::write_behind(1 << 30), vec![1 << 23])?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub type CachedHost = LayeredHost<PageCaches>;
@@ -33,7 +33,7 @@ pub type CachedHost = LayeredHost<PageCaches>;
 /// The page caches of a [`CachedHost`].
 #[derive(Debug)]
 pub struct PageCaches {
-    settings: PageCacheSettings,
+    settings: PageCacheConfig,
     /// Sectors of each LUN, so that no request goes past its end.
     lun_sectors: Vec<u64>,
     /// LUNs of each cache: the first so many have the first one.
@@ -107,7 +107,7 @@ impl LayeredHost<PageCaches> {
     /// If there can be no cache with such settings.
     pub fn new(
         applications: Box<dyn Host>,
-        settings: PageCacheSettings,
+        settings: PageCacheConfig,
         lun_sectors: Vec<u64>,
     ) -> Result<Self, HostError> {
         Self::of_hosts(1, applications, settings, lun_sectors)
@@ -121,7 +121,7 @@ impl LayeredHost<PageCaches> {
     pub fn of_hosts(
         hosts: u16,
         applications: Box<dyn Host>,
-        settings: PageCacheSettings,
+        settings: PageCacheConfig,
         lun_sectors: Vec<u64>,
     ) -> Result<Self, HostError> {
         settings.check()?;

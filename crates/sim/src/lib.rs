@@ -212,7 +212,7 @@ mod workers;
 
 pub use any_host::AnyHost;
 pub use cached_host::CachedHost;
-pub use client_raid::{ClientRaid, ClientRaidMeasures, ClientRaidSettings, LostBlade};
+pub use client_raid::{ClientRaid, ClientRaidConfig, ClientRaidMeasures, LostBlade};
 pub use closed_loop::ClosedLoop;
 pub use compiled_loop::CompiledLoop;
 pub use component::{Component, ComponentProbe};
@@ -222,14 +222,14 @@ pub use host::{
 };
 pub use machine::{
     ControllerId, ControllerSegment, HostId, Interconnect, LinkSegment, Machine, MachineMeasures,
-    PairSettings, Port, PortId, Receiving, TimeIn,
+    PairConfig, Port, PortId, Receiving, TimeIn,
 };
 pub use next_completions::NextCompletions;
 pub use pace::Rate;
-pub use page_cache::{PageCacheMeasures, PageCacheSettings, WakeUps, WriteBehind, WritePolicy};
+pub use page_cache::{PageCacheConfig, PageCacheMeasures, WakeUps, WriteBehind, WritePolicy};
 pub use processor::{CoresSegment, ProcessorCores};
 pub use recorder::{Ended, Recorder};
-pub use remote_clients::{RemoteClients, RemoteClientsSettings, RemoteMeasures};
+pub use remote_clients::{RemoteClients, RemoteClientsConfig, RemoteMeasures};
 pub use request_groups::{AnsweredGroup, OnAnswer, RequestGroup, RequestGroups};
 pub use response_histogram::ResponseHistogram;
 pub use segment::{GroupSegment, Laws, Response, Segment, SpindleGroup};

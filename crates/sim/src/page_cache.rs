@@ -16,7 +16,7 @@ const PAGE_BYTES: u64 = PAGE_SECTORS * strewn_base::SECTOR_BYTES;
 
 /// A page cache between a host's applications and its LUNs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageCacheSettings {
+pub struct PageCacheConfig {
     /// Its size, in bytes. It holds pages of 4 KiB, and replaces the least recently used clean one.
     pub bytes: u64,
     /// When it writes.
@@ -84,7 +84,7 @@ impl Default for WriteBehind {
     }
 }
 
-impl PageCacheSettings {
+impl PageCacheConfig {
     /// A cache of `bytes` that writes by today's rules of Linux, and copies 4 GiB/s.
     #[must_use]
     pub fn write_behind(bytes: u64) -> Self {
@@ -202,7 +202,7 @@ pub(crate) fn pages_of(first_sector: u64, sectors: u32) -> Range<u64> {
 }
 
 impl Pages {
-    pub(crate) fn new(settings: &PageCacheSettings) -> Self {
+    pub(crate) fn new(settings: &PageCacheConfig) -> Self {
         let capacity = settings.bytes / PAGE_BYTES;
         let (mut most_dirty, mut most_background) = (capacity, capacity);
         if let Some(behind) = settings.behind() {

@@ -14,7 +14,7 @@ use crate::machine::{
 
 /// What lies between clients and a gateway.
 #[derive(Debug, Clone)]
-pub struct RemoteClientsSettings {
+pub struct RemoteClientsConfig {
     /// Links between clients and gateway.
     pub network: Network,
     /// The protocol, and what it costs: the clients as its host, the gateway as its target.
@@ -86,8 +86,8 @@ pub struct RemoteMeasures {
 
 impl LayeredHost<ClientNetwork> {
     /// Lets `applications` reach a gateway.
-    pub fn new(applications: Box<dyn Host>, settings: RemoteClientsSettings) -> Self {
-        let RemoteClientsSettings { network, front_end, connections, client_cores, gateway_cores } =
+    pub fn new(applications: Box<dyn Host>, settings: RemoteClientsConfig) -> Self {
+        let RemoteClientsConfig { network, front_end, connections, client_cores, gateway_cores } =
             settings;
         let layer = ClientNetwork {
             rounds: Rounds::default(),

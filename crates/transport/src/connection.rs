@@ -4,25 +4,25 @@ use strewn_base::state::SavedValue;
 use thiserror::Error;
 
 use crate::PathId;
-use crate::tcp::{Route, Sender, TcpSettings};
+use crate::tcp::{Route, Sender, TcpOptions};
 
 /// What carries PDUs on the first link of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
 pub enum Transport {
     /// TCP, over Ethernet or InfiniBand.
-    Tcp(TcpSettings),
+    Tcp(TcpOptions),
     /// Fibre Channel, class 3.
-    FibreChannel(FibreChannelSettings),
+    FibreChannel(FibreChannelOptions),
 }
 
 /// What an initiator does when Fibre Channel loses a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
-pub struct FibreChannelSettings {
+pub struct FibreChannelOptions {
     /// After this time, in nanoseconds, the initiator aborts the operation and starts it again.
     pub retry_timeout_ns: u64,
 }
 
-impl Default for FibreChannelSettings {
+impl Default for FibreChannelOptions {
     /// 30 s, Linux's timeout of a SCSI disk (`/sys/block/*/device/timeout`).
     fn default() -> Self {
         Self { retry_timeout_ns: 30_000_000_000 }

@@ -7,7 +7,7 @@
 //! ```
 //! use strewn_transport::front_end::Iscsi;
 //! use strewn_transport::{
-//!     Direction, Forwarding, FrontEnd, Hop, LinkProfile, Network, Protocol, Switch, TcpSettings,
+//!     Direction, Forwarding, FrontEnd, Hop, LinkProfile, Network, Protocol, Switch, TcpOptions,
 //!     Toward, Transport,
 //! };
 //!
@@ -18,7 +18,7 @@
 //! let array = network.add_link(gigabit)?;
 //! let switch = Switch { latency_ns: 3_000, forwarding: Forwarding::StoreAndForward };
 //! let path = network.add_path(&[Hop::Link(host), Hop::Switch(switch), Hop::Link(array)])?;
-//! let mut connection = network.connect(path, 1, Transport::Tcp(TcpSettings::default()))?;
+//! let mut connection = network.connect(path, 1, Transport::Tcp(TcpOptions::default()))?;
 //!
 //! // A read of 64 KiB by iSCSI, from an array that answers in 5 ms.
 //! let front_end = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
@@ -132,7 +132,7 @@ mod train;
 mod wire_counts;
 mod wire_time;
 
-pub use connection::{Arrival, Connection, FibreChannelSettings, Lost, Transport};
+pub use connection::{Arrival, Connection, FibreChannelOptions, Lost, Transport};
 pub use error::NetworkError;
 pub use exchange::{Exchange, Rounds};
 pub use front_end::{FrontEnd, Protocol};
@@ -146,8 +146,8 @@ pub use prepared_train::PreparedTrain;
 pub use profile::{Framing, LinkProfile};
 pub use round::{Leg, ProcessorCosts, Round, SubRequest, SubRequestKind};
 pub use strewn_base::Direction;
-pub use switch::{Forwarding, RouterSettings, RouterStorage, Switch};
-pub use tcp::{IdleRestart, InitialWindow, SlowStart, TcpSettings};
+pub use switch::{Forwarding, RouterOptions, RouterStorage, Switch};
+pub use tcp::{IdleRestart, InitialWindow, SlowStart, TcpOptions};
 pub use toward::Toward;
 pub use train::{Train, TrainPart};
 pub use wire_counts::{PduCount, WireCounts};

@@ -13,7 +13,7 @@ use crate::parts::Parts;
 use crate::path::{Crossing, Path};
 use crate::plain_path::PlainPath;
 use crate::profile::{Framing, LinkProfile};
-use crate::switch::{Router, RouterSettings};
+use crate::switch::{Router, RouterOptions};
 use crate::tcp::{Released, Route, Sender};
 use crate::{PreparedTrain, Toward, Train};
 
@@ -70,7 +70,7 @@ impl Network {
     }
 
     /// Adds a router.
-    pub fn add_router(&mut self, settings: RouterSettings) -> RouterId {
+    pub fn add_router(&mut self, settings: RouterOptions) -> RouterId {
         self.parts.routers.push(Router { settings, processor: Default::default() });
         RouterId::of(self.parts.routers.len() - 1)
     }

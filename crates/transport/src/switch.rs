@@ -36,7 +36,7 @@ pub enum RouterStorage {
 /// spends processor time on it, and passes it on in Fibre Channel's frames, or takes it from them. It asks for a
 /// write's data with an R2T when the array asks for it with FCP_XFER_RDY.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, SavedValue)]
-pub struct RouterSettings {
+pub struct RouterOptions {
     /// Nanoseconds that each PDU, or frame, spends in the router besides its processor's.
     pub latency_ns: u64,
     /// Nanoseconds of its processor for each SCSI command.
@@ -52,7 +52,7 @@ pub struct RouterSettings {
 /// A router and its processor's work.
 #[derive(Clone, Debug, PartialEq, Eq, SavedValue)]
 pub(crate) struct Router {
-    pub(crate) settings: RouterSettings,
+    pub(crate) settings: RouterOptions,
     pub(crate) processor: Calendar,
 }
 

@@ -44,7 +44,7 @@ pub struct SlowStart {
 ///
 /// Acknowledgements are free: a bulk transfer's take 2.7 % of the opposite direction, and delaying them does not bind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, SavedValue)]
-pub struct TcpSettings {
+pub struct TcpOptions {
     /// Whether segments carry timestamps (RFC 7323): 12 bytes. Linux does, Windows does not by default.
     pub timestamps: bool,
     /// The advertised receive window, in bytes.
@@ -61,7 +61,7 @@ pub struct TcpSettings {
     pub retransmissions: u32,
 }
 
-impl Default for TcpSettings {
+impl Default for TcpOptions {
     /// Linux on both ends: timestamps, a scaled window of 4 MiB, no slow start, timeouts from 200 ms.
     fn default() -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Default for TcpSettings {
     }
 }
 
-impl TcpSettings {
+impl TcpOptions {
     /// Bytes of IP's and TCP's headers in each segment.
     #[must_use]
     pub const fn header_bytes(&self) -> u32 {
@@ -127,7 +127,7 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    pub(crate) fn new(settings: &TcpSettings, route: &Route) -> Self {
+    pub(crate) fn new(settings: &TcpOptions, route: &Route) -> Self {
         Self {
             congestion_window_bytes: settings
                 .slow_start
@@ -144,7 +144,7 @@ impl Sender {
         &mut self,
         now_ns: u64,
         bytes: u64,
-        settings: &TcpSettings,
+        settings: &TcpOptions,
         route: &Route,
     ) -> Released {
         if let Some(slow_start) = settings.slow_start {
@@ -172,7 +172,7 @@ impl Sender {
     }
 
     #[inline]
-    fn window_bytes(&self, settings: &TcpSettings) -> u64 {
+    fn window_bytes(&self, settings: &TcpOptions) -> u64 {
         self.congestion_window_bytes.min(settings.receive_window_bytes())
     }
 
@@ -181,7 +181,7 @@ impl Sender {
         &mut self,
         now_ns: u64,
         bytes: u64,
-        settings: &TcpSettings,
+        settings: &TcpOptions,
         route: &Route,
     ) -> Released {
         if now_ns >= self.round_start_ns + route.round_trip_ns {
@@ -244,7 +244,7 @@ impl Sender {
         &mut self,
         now_ns: u64,
         slow_start: SlowStart,
-        settings: &TcpSettings,
+        settings: &TcpOptions,
         route: &Route,
     ) {
         let idle_ns = now_ns.saturating_sub(self.last_sent_ns);

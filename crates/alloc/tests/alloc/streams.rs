@@ -181,6 +181,34 @@ fn each_stream_goes_on_with_its_area_in_the_next_consistency_point() {
     assert_eq!(areas, [0, 1, 2].map(|area| BTreeSet::from([area])));
 }
 
+/// Two streams that begin with the first area.
+#[derive(Debug)]
+struct FirstFitApart;
+
+impl Policy for FirstFitApart {
+    fn next_area(&mut self, areas: &mut Areas) -> Option<u32> {
+        areas.next_with_free(0)
+    }
+
+    fn stream(&self, lifetime: WriteLifetime) -> StreamIndex {
+        StreamIndex(u16::from(lifetime == WriteLifetime::Short))
+    }
+}
+
+#[test]
+fn an_area_that_a_stream_fills_is_not_offered_to_others() {
+    let mut aggregate = aggregate(1_024, 256);
+    aggregate.set_policy(GROUP, Box::new(FirstFitApart)).unwrap();
+    aggregate.begin(1_000).unwrap();
+    for name in 0..500 {
+        for (lifetime, area) in [(WriteLifetime::Long, 0), (WriteLifetime::Short, 1)] {
+            let vbn = aggregate.allocate_with(name, lifetime).unwrap();
+            assert_eq!(area_of(&aggregate, vbn), area, "{lifetime:?}");
+        }
+    }
+    assert!(aggregate.free_map(GROUP).areas().withheld().is_empty());
+}
+
 #[test]
 fn streams_share_what_is_left_and_then_nothing_is() {
     let mut aggregate = aggregate(512, 256);

@@ -11,7 +11,9 @@ use strewn_raid::{
 const SECTOR: usize = 512;
 
 fn layout(blades: u16, width: u16, depth: u64, unit_sectors: u64, stripes: u64) -> ObjectLayout {
-    let config = ObjectLayoutConfig { blades, width, unit_bytes: unit_sectors * 512, depth };
+    let config = ObjectLayoutConfig::new(blades, width)
+        .with_unit_bytes(unit_sectors * 512)
+        .with_depth(depth);
     let file_bytes = stripes * u64::from(width - 1) * unit_sectors * 512;
     ObjectLayout::new(config, 1, file_bytes).unwrap()
 }

@@ -6,7 +6,7 @@ use strewn_array::{AnyArray, LunId, ProcessorWork, VolumeId};
 use strewn_raid::SpindleIndex;
 use strewn_results::LinkFigures;
 use strewn_sim::{
-    ControllerId, Host, HostId, Interconnect, LinkSegment, Machine, PairSettings, Port, PortId,
+    ControllerId, Host, HostId, Interconnect, LinkSegment, Machine, PairConfig, Port, PortId,
     ProcessorCores, Receiving, SimulationError,
 };
 use strewn_transport::{
@@ -98,7 +98,7 @@ pub fn build<A: AnyArray<()>, H: Host>(
         }
     }
     if let Some(pair) = &array.pair {
-        machine.pair(PairSettings {
+        machine.pair(PairConfig {
             interconnect: Interconnect {
                 bytes_per_second: pair.interconnect_bytes_per_second,
                 latency_ns: pair.interconnect_latency_ns,

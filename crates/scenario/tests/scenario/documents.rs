@@ -8,8 +8,8 @@ use strewn_scenario::{
 };
 use strewn_transport::front_end::{Fcp, Iscsi, Nfs, Smb1, Smb2, Smb2Dialect, WriteStability};
 use strewn_transport::{
-    FibreChannelSettings, Forwarding, IdleRestart, InitialWindow, LaneRule, Protocol,
-    RouterSettings, RouterStorage, SlowStart, TcpSettings, Transport,
+    FibreChannelOptions, Forwarding, IdleRestart, InitialWindow, LaneRule, Protocol, RouterOptions,
+    RouterStorage, SlowStart, TcpOptions, Transport,
 };
 
 use crate::common::good;
@@ -76,9 +76,9 @@ fn every_front_end() -> impl Iterator<Item = FrontEnd> {
             protocol,
             transport: match is_fibre_channel {
                 true => {
-                    Transport::FibreChannel(FibreChannelSettings { retry_timeout_ns: 7_000_000 })
+                    Transport::FibreChannel(FibreChannelOptions { retry_timeout_ns: 7_000_000 })
                 }
-                false => Transport::Tcp(TcpSettings {
+                false => Transport::Tcp(TcpOptions {
                     timestamps: false,
                     window_bytes: 65_535,
                     window_scaling: false,
@@ -94,7 +94,7 @@ fn every_front_end() -> impl Iterator<Item = FrontEnd> {
             path: path.iter().map(|name| (*name).to_owned()).collect(),
             switch_latency_ns: 3_000,
             switch_forwarding: Forwarding::CutThrough,
-            router: is_routed.then_some(RouterSettings {
+            router: is_routed.then_some(RouterOptions {
                 latency_ns: 1,
                 command_ns: 2,
                 pdu_ns: 3,

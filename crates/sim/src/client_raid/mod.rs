@@ -17,7 +17,7 @@ use crate::machine::{Cores, EventQueue, Requests};
 
 use stripe_locks::{StripeLocks, StripeUse};
 
-pub use settings::{ClientRaidMeasures, ClientRaidSettings, LostBlade};
+pub use settings::{ClientRaidConfig, ClientRaidMeasures, LostBlade};
 
 /// Clients of a parallel file system, whose applications, another [`Host`], work on files. A client lays a file out
 /// over the objects of several blades, each in its own [`ObjectLayout`], computes parity, and sends it over its own
@@ -33,14 +33,14 @@ pub use settings::{ClientRaidMeasures, ClientRaidSettings, LostBlade};
 ///
 /// ```
 /// use strewn_raid::{ObjectLayout, ObjectLayoutConfig};
-/// use strewn_sim::{ClientRaid, ClientRaidSettings, ClosedLoop};
+/// use strewn_sim::{ClientRaid, ClientRaidConfig, ClosedLoop};
 /// use strewn_workload::{AccessSpecification, AccessStream};
 ///
-/// let config = ObjectLayoutConfig { blades: 10, width: 9, unit_bytes: 64 << 10, depth: 1 };
+/// let config = ObjectLayoutConfig::new(10, 9);
 /// let file = ObjectLayout::new(config, 0, 1 << 32)?;
 /// let accesses = AccessSpecification::shipped("file-server").ok_or("no such accesses")?;
 /// let applications = ClosedLoop::new(AccessStream::new(&accesses, 0, 1 << 23, 1)?, 32);
-/// let settings = ClientRaidSettings::new(vec![8]);
+/// let settings = ClientRaidConfig::new(vec![8]);
 /// let host = ClientRaid::new(Box::new(applications), settings, vec![file])?;
 /// // For `Machine::new`.
 /// # let _ = host;
@@ -51,7 +51,7 @@ pub type ClientRaid = LayeredHost<ParityClients>;
 /// The clients of a [`ClientRaid`].
 #[derive(Debug)]
 pub struct ParityClients {
-    settings: ClientRaidSettings,
+    settings: ClientRaidConfig,
     /// The files of each client.
     files: Vec<ObjectLayout>,
     blades: u16,
@@ -120,7 +120,7 @@ impl LayeredHost<ParityClients> {
     /// [`HostError`] if there is nothing of something, or too much.
     pub fn new(
         applications: Box<dyn Host>,
-        settings: ClientRaidSettings,
+        settings: ClientRaidConfig,
         files: Vec<ObjectLayout>,
     ) -> Result<Self, HostError> {
         let Some(blades) = files.first().map(ObjectLayout::blades) else {

@@ -7,7 +7,7 @@ use crate::host::{HostError, Moved};
 
 /// How clients access objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientRaidSettings {
+pub struct ClientRaidConfig {
     /// The largest request to a blade, in sectors. Neighbouring stripe units of an object are one request up to this.
     pub largest_request_sectors: u64,
     /// What a KiB that goes into parity takes of a client's core, in nanoseconds.
@@ -54,7 +54,7 @@ pub struct ClientRaidMeasures {
     pub parity_busy_ns: Vec<u64>,
 }
 
-impl ClientRaidSettings {
+impl ClientRaidConfig {
     /// Clients with so many cores each, to whom parity and copies cost nothing, and whose requests are of up to 512
     /// KiB.
     #[must_use]

@@ -36,7 +36,7 @@ pub(crate) use cores::Cores;
 pub(crate) use events::{Event, EventQueue};
 pub use log_mirror::Interconnect;
 pub(crate) use log_mirror::LogMirror;
-pub use pair::PairSettings;
+pub use pair::PairConfig;
 pub use receiving::Receiving;
 pub use requests::TimeIn;
 pub(crate) use requests::{Operation, Operations, Request, Requests};
@@ -116,7 +116,7 @@ struct Controller<A> {
 /// use strewn_sim::{ClosedLoop, HostId, Machine, Port, ProcessorCores, Spindles};
 /// use strewn_spindle::{Drive, Profile, Scheduler};
 /// use strewn_transport::front_end::Iscsi;
-/// use strewn_transport::{FrontEnd, Hop, LinkProfile, Protocol, TcpSettings, Transport};
+/// use strewn_transport::{FrontEnd, Hop, LinkProfile, Protocol, TcpOptions, Transport};
 /// use strewn_workload::{AccessSpecification, AccessStream};
 ///
 /// # fn array(drive: &Drive) -> Result<InPlace<()>, Box<dyn std::error::Error>> {
@@ -149,7 +149,7 @@ struct Controller<A> {
 /// let link = LinkProfile::shipped("ethernet-1g").ok_or("no such link")?;
 /// let link = machine.network_mut().add_link(link)?;
 /// let path = machine.network_mut().add_path(&[Hop::Link(link)])?;
-/// let connection = machine.network().connect(path, 1, Transport::Tcp(TcpSettings::default()))?;
+/// let connection = machine.network().connect(path, 1, Transport::Tcp(TcpOptions::default()))?;
 /// let front_end = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
 /// let port = machine.add_port(Port { host: HostId(0), front_end, connections: vec![connection] });
 /// machine.add_lun(controller, LunId(0), port);
@@ -182,7 +182,7 @@ pub struct Machine<A, H = ClosedLoop> {
     events: EventQueue,
     /// Takeovers and givebacks to come, the next one last.
     failover_steps: Vec<(u64, FailoverStep)>,
-    pair: Option<PairSettings>,
+    pair: Option<PairConfig>,
     now_ns: u64,
     is_started: bool,
     /// Whether a segment has begun and not ended.

@@ -9,7 +9,7 @@ use super::{ControllerId, Interconnect, LogMirror, Machine};
 
 /// How two controllers stand in for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
-pub struct PairSettings {
+pub struct PairConfig {
     /// What joins them. A write is acknowledged when its record is in both logs.
     pub interconnect: Interconnect,
     /// From a controller's failure until its partner begins to take over, in nanoseconds.
@@ -33,7 +33,7 @@ impl<A: AnyArray<()>, H: Host> Machine<A, H> {
     ///
     /// # Panics
     /// If there are not two.
-    pub fn pair(&mut self, settings: PairSettings) {
+    pub fn pair(&mut self, settings: PairConfig) {
         assert_eq!(self.controllers.len(), 2, "controllers of a pair");
         for controller in &mut self.controllers {
             let driven = &mut controller.driven;

@@ -7,14 +7,14 @@ use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig,
 use strewn_array::{Direction, Format, HostOperation, LunId, OperationId, ProcessorCosts};
 use strewn_raid::{ObjectLayout, ObjectLayoutConfig};
 use strewn_sim::{
-    Accesses, AccessesError, CachedHost, ClientRaid, ClientRaidMeasures, ClientRaidSettings, Host,
-    HostError, HostId, HostMeasures, LostBlade, Machine, PageCacheSettings, Port, ProcessorCores,
+    Accesses, AccessesError, CachedHost, ClientRaid, ClientRaidConfig, ClientRaidMeasures, Host,
+    HostError, HostId, HostMeasures, LostBlade, Machine, PageCacheConfig, Port, ProcessorCores,
     Segment, Spindles, TimedAccess, Worker, Workers,
 };
 use strewn_spindle::Scheduler;
 use strewn_transport::front_end::Iscsi;
 use strewn_transport::{
-    Forwarding, FrontEnd, Hop, LinkProfile, Protocol, Switch, TcpSettings, Transport,
+    Forwarding, FrontEnd, Hop, LinkProfile, Protocol, Switch, TcpOptions, Transport,
 };
 use strewn_workload::Access;
 
@@ -55,7 +55,7 @@ fn application(accesses: impl IntoIterator<Item = TimedAccess>, outstanding: u32
 }
 
 fn client<H: Host + 'static>(applications: H) -> ClientRaid {
-    let settings = ClientRaidSettings::new(vec![1]);
+    let settings = ClientRaidConfig::new(vec![1]);
     ClientRaid::new(Box::new(applications), settings, vec![file(9, 100)]).unwrap()
 }
 
@@ -200,7 +200,7 @@ fn updates_of_a_stripe_wait_for_each_other_and_others_do_not() {
     assert_eq!(raid(&measured).stripe_wait_ns, 2 * MS);
     // Another client's stripe of the same number is another file's.
     let both = Workers::new(vec![worker(0, [write(0)], 1), worker(1, [write(0)], 1)]);
-    let settings = ClientRaidSettings::new(vec![1, 1]);
+    let settings = ClientRaidConfig::new(vec![1, 1]);
     let mut host = ClientRaid::new(Box::new(both), settings, vec![file(9, 100)]).unwrap();
     let (seen, end_ns, _) = serve(&mut host, MS, None);
     assert_eq!(end_ns, 2 * MS);
@@ -213,7 +213,7 @@ fn parity_takes_the_cores_of_its_client() {
     let writes = [access(Direction::Write, 0, STRIPE), access(Direction::Write, STRIPE, STRIPE)];
     for (cores, end_ns) in [(1, 2 * 1_024_000 + MS), (2, 1_024_000 + MS)] {
         let settings =
-            ClientRaidSettings { parity_kib_ns: 2_000, ..ClientRaidSettings::new(vec![cores]) };
+            ClientRaidConfig { parity_kib_ns: 2_000, ..ClientRaidConfig::new(vec![cores]) };
         let host = application(writes, 2);
         let mut host = ClientRaid::new(Box::new(host), settings, vec![file(9, 100)]).unwrap();
         let (_, ended_ns, measured) = serve(&mut host, MS, None);
@@ -226,8 +226,7 @@ fn parity_takes_the_cores_of_its_client() {
 fn copying_takes_a_core_once_a_read_has_arrived_and_before_a_write_leaves() {
     // 512 KiB at 1 us a KiB, and a request takes a millisecond: one after the other, on one core.
     for direction in [Direction::Read, Direction::Write] {
-        let settings =
-            ClientRaidSettings { copy_kib_ns: 1_000, ..ClientRaidSettings::new(vec![1]) };
+        let settings = ClientRaidConfig { copy_kib_ns: 1_000, ..ClientRaidConfig::new(vec![1]) };
         let accesses = [access(direction, 0, STRIPE)];
         let mut host =
             ClientRaid::new(Box::new(application(accesses, 1)), settings, vec![file(9, 100)])
@@ -248,10 +247,8 @@ fn a_page_cache_joins_what_an_application_writes_to_full_stripes() {
     // Old data and old parity, new data and new parity.
     assert_eq!((alone.update_reads.sectors, alone.writes.sectors), (512 * UNIT, 512 * UNIT));
 
-    let settings = PageCacheSettings {
-        stripe_bytes: STRIPE * 512,
-        ..PageCacheSettings::write_behind(1 << 30)
-    };
+    let settings =
+        PageCacheConfig { stripe_bytes: STRIPE * 512, ..PageCacheConfig::write_behind(1 << 30) };
     let cached = |first: u64| {
         let writes = (first..256).map(|unit| access(Direction::Write, unit * UNIT, UNIT));
         let file = file(9, 100);
@@ -274,7 +271,7 @@ fn a_page_cache_joins_what_an_application_writes_to_full_stripes() {
 fn with_a_blade_lost_reads_compute_and_writes_go_around() {
     let lost = Some(LostBlade { blade: 2, at_ns: 0 });
     let served = |accesses: Vec<TimedAccess>, outstanding| {
-        let settings = ClientRaidSettings { lost, ..ClientRaidSettings::new(vec![1]) };
+        let settings = ClientRaidConfig { lost, ..ClientRaidConfig::new(vec![1]) };
         let host = application(accesses, outstanding);
         let mut host = ClientRaid::new(Box::new(host), settings, vec![file(9, 100)]).unwrap();
         let (seen, end_ns, measured) = serve(&mut host, MS, None);
@@ -305,9 +302,9 @@ fn with_a_blade_lost_reads_compute_and_writes_go_around() {
 
 #[test]
 fn a_blade_that_is_lost_later_is_asked_until_then() {
-    let settings = ClientRaidSettings {
+    let settings = ClientRaidConfig {
         lost: Some(LostBlade { blade: 0, at_ns: 10 * MS }),
-        ..ClientRaidSettings::new(vec![1])
+        ..ClientRaidConfig::new(vec![1])
     };
     let reads = (0..20).map(|_| access(Direction::Read, 0, UNIT));
     let mut host =
@@ -331,22 +328,22 @@ fn what_a_blade_refuses_is_refused_and_holds_up_no_other() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let refused = |settings: ClientRaidSettings, files: Vec<ObjectLayout>| {
+    let refused = |settings: ClientRaidConfig, files: Vec<ObjectLayout>| {
         ClientRaid::new(Box::new(application([], 1)), settings, files).map(|_| ()).unwrap_err()
     };
-    let good = ClientRaidSettings::new(vec![1]);
+    let good = ClientRaidConfig::new(vec![1]);
     assert_eq!(refused(good.clone(), vec![]), HostError::None("file"));
-    let none = ClientRaidSettings::new(vec![]);
+    let none = ClientRaidConfig::new(vec![]);
     assert_eq!(refused(none, vec![file(9, 1)]), HostError::None("client"));
-    let empty = ClientRaidSettings { largest_request_sectors: 0, ..good.clone() };
+    let empty = ClientRaidConfig { largest_request_sectors: 0, ..good.clone() };
     assert_eq!(refused(empty, vec![file(9, 1)]), HostError::EmptyRequests);
     let lost = Some(LostBlade { blade: 9, at_ns: 0 });
-    let no_blade = ClientRaidSettings { lost, ..good.clone() };
+    let no_blade = ClientRaidConfig { lost, ..good.clone() };
     let error = HostError::NoBlade { lost: 9, blades: 9 };
     assert_eq!(refused(no_blade, vec![file(9, 1)]), error);
     let files = vec![file(9, 1), file(10, 1)];
     assert_eq!(refused(good, files), HostError::Blades(9, 10));
-    let many = ClientRaidSettings::new(vec![1; 2_000]);
+    let many = ClientRaidConfig::new(vec![1; 2_000]);
     let files = vec![file(9, 1); 4];
     assert!(matches!(refused(many, files), HostError::TooMany { .. }));
 }
@@ -398,7 +395,7 @@ fn machine<H: Host>(host: H, clients: u16, file: &ObjectLayout) -> Machine<InPla
         for (controller, of_blade) in controllers.iter().zip(&of_blades) {
             flow += 1;
             let path = machine.network_mut().add_path(&[of_host, switch, *of_blade]).unwrap();
-            let transport = Transport::Tcp(TcpSettings::default());
+            let transport = Transport::Tcp(TcpOptions::default());
             let connections = vec![machine.network().connect(path, flow, transport).unwrap()];
             let port = machine.add_port(Port { host, front_end, connections });
             machine.add_lun(*controller, LunId(0), port);
@@ -424,7 +421,7 @@ fn stripes(count: u64, at_once: u64) -> impl Iterator<Item = TimedAccess> {
 fn parity_crosses_the_wire_of_its_client() {
     let file = file(9, 400);
     let accesses = stripes(400, 1);
-    let settings = ClientRaidSettings::new(vec![1]);
+    let settings = ClientRaidConfig::new(vec![1]);
     let host =
         ClientRaid::new(Box::new(application(accesses, 4)), settings, vec![file.clone()]).unwrap();
     let mut machine = machine(host, 1, &file);
@@ -459,7 +456,7 @@ fn parity_crosses_the_wire_of_its_client() {
 fn reads_are_bound_by_the_clients_wire_without_parity() {
     let file = file(9, 400);
     let reads = (0..400).map(|stripe| access(Direction::Read, stripe * STRIPE, STRIPE));
-    let settings = ClientRaidSettings::new(vec![1]);
+    let settings = ClientRaidConfig::new(vec![1]);
     let host =
         ClientRaid::new(Box::new(application(reads, 8)), settings, vec![file.clone()]).unwrap();
     let mut machine = machine(host, 1, &file);
@@ -485,8 +482,7 @@ fn two_clients_keep_the_laws_and_the_same_run_is_the_same() {
             })
         };
         let workers = Workers::new(vec![worker(0, mixed(1), 6), worker(1, mixed(2), 6)]);
-        let settings =
-            ClientRaidSettings { parity_kib_ns: 300, ..ClientRaidSettings::new(vec![2, 1]) };
+        let settings = ClientRaidConfig { parity_kib_ns: 300, ..ClientRaidConfig::new(vec![2, 1]) };
         let host = ClientRaid::new(Box::new(workers), settings, vec![file.clone()]).unwrap();
         let mut machine = machine(host, 2, &file);
         let measured: Vec<_> = (0..4).map(|_| segment(&mut machine, 3)).collect();

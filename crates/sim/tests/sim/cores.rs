@@ -8,7 +8,7 @@ use strewn_sim::{
 };
 use strewn_spindle::Scheduler;
 use strewn_transport::front_end::Iscsi;
-use strewn_transport::{FrontEnd, Hop, LinkProfile, Protocol, TcpSettings, Transport};
+use strewn_transport::{FrontEnd, Hop, LinkProfile, Protocol, TcpOptions, Transport};
 use strewn_workload::{AccessLine, AccessSpecification, AccessStream};
 
 use crate::failures::{SECOND_NS, config, drive};
@@ -142,7 +142,7 @@ fn networking_beside_a_serial_domain_costs_it_nothing() {
         let network = machine.network_mut();
         let link = network.add_link(LinkProfile::shipped("ethernet-10g").unwrap()).unwrap();
         let path = network.add_path(&[Hop::Link(link)]).unwrap();
-        let transport = Transport::Tcp(TcpSettings::default());
+        let transport = Transport::Tcp(TcpOptions::default());
         let connections = vec![network.connect(path, 1, transport).unwrap()];
         let free = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
         let target_costs = strewn_transport::ProcessorCosts::of_both(pdu_ns, 0);

@@ -6,14 +6,14 @@ use strewn_array::LunId;
 use strewn_array::write_anywhere::{WriteAnywhere, WriteAnywhereConfig};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{
-    ClosedLoop, ControllerId, Host, HostId, Interconnect, Machine, MachineMeasures, PairSettings,
+    ClosedLoop, ControllerId, Host, HostId, Interconnect, Machine, MachineMeasures, PairConfig,
     Port, PortId, ProcessorCores, Rate, Segment, Spindles, TimeIn, Worker, Workers,
 };
 use strewn_spindle::Scheduler;
 use strewn_transport::front_end::{Fcp, Iscsi};
 use strewn_transport::{
-    FibreChannelSettings, Forwarding, FrontEnd, Hop, LinkProfile, ProcessorCosts, Protocol,
-    RouterSettings, Switch, TcpSettings, Transport,
+    FibreChannelOptions, Forwarding, FrontEnd, Hop, LinkProfile, ProcessorCosts, Protocol,
+    RouterOptions, Switch, TcpOptions, Transport,
 };
 use strewn_workload::{AccessLine, AccessSpecification, AccessStream, Pattern, PatternStream};
 
@@ -62,7 +62,7 @@ pub fn over_iscsi_port<H: Host>(
         machine.add_controller(array(), &spindles(), &ProcessorCores::default()).unwrap();
     let link = machine.network_mut().add_link(LinkProfile::shipped(link).unwrap()).unwrap();
     let path = machine.network_mut().add_path(&[Hop::Link(link)]).unwrap();
-    let transport = Transport::Tcp(TcpSettings::default());
+    let transport = Transport::Tcp(TcpOptions::default());
     let connection = machine.network().connect(path, 1, transport).unwrap();
     let port = machine.add_port(Port { host: HostId(0), front_end, connections: vec![connection] });
     machine.add_lun(controller, LunId(0), port);
@@ -177,7 +177,7 @@ fn two_hosts(own: [&str; 2], shared: &str, pdu_ns: u64) -> Segment {
     for (flow, (host, own)) in (1..).zip(hosts.into_iter().zip(own)) {
         let switch = Switch { latency_ns: 0, forwarding: Forwarding::StoreAndForward };
         let path = machine.network_mut().add_path(&[own, Hop::Switch(switch), shared]).unwrap();
-        let transport = Transport::Tcp(TcpSettings::default());
+        let transport = Transport::Tcp(TcpOptions::default());
         let connections = vec![machine.network().connect(path, flow, transport).unwrap()];
         let port = machine.add_port(Port { host, front_end, connections });
         assert_eq!(machine.add_lun(controller, LunId(0), port), LunId(host.0));
@@ -226,7 +226,7 @@ fn hosts_have_processors_of_their_own() {
 
 #[test]
 fn a_router_is_as_busy_as_its_commands_and_answers_make_it() {
-    let settings = RouterSettings {
+    let settings = RouterOptions {
         latency_ns: 30_000,
         command_ns: 100_000,
         pdu_ns: 20_000,
@@ -240,7 +240,7 @@ fn a_router_is_as_busy_as_its_commands_and_answers_make_it() {
         random_percent: 100,
     };
     let reads = AccessSpecification::new("8 KiB", vec![line], 8_192).unwrap();
-    let routed = |router: Option<RouterSettings>| {
+    let routed = |router: Option<RouterOptions>| {
         let host = ClosedLoop::new(AccessStream::new(&reads, 0, SECTORS, 5).unwrap(), 1);
         let mut machine = Machine::new(host);
         let controller =
@@ -254,7 +254,7 @@ fn a_router_is_as_busy_as_its_commands_and_answers_make_it() {
             hops.push(Hop::Link(network.add_link(link("fc-1g")).unwrap()));
         }
         let path = network.add_path(&hops).unwrap();
-        let transport = Transport::Tcp(TcpSettings::default());
+        let transport = Transport::Tcp(TcpOptions::default());
         let connections = vec![network.connect(path, 1, transport).unwrap()];
         let front_end = FrontEnd::from(Protocol::Iscsi(Iscsi::default()));
         let port = machine.add_port(Port { host: HostId(0), front_end, connections });
@@ -352,7 +352,7 @@ fn pair_of(
         machine.add_lun(controller, LunId(0), port);
     }
     let interconnect = Interconnect { bytes_per_second: 1_000_000_000, latency_ns: 10_000 };
-    machine.pair(PairSettings { interconnect, detection_ns, giveback_ns });
+    machine.pair(PairConfig { interconnect, detection_ns, giveback_ns });
     machine
 }
 
@@ -398,7 +398,7 @@ fn what_the_array_has_no_part_in_waits_for_the_processor() {
         let network = machine.network_mut();
         let link = network.add_link(LinkProfile::shipped("fc-8g").unwrap()).unwrap();
         let path = network.add_path(&[Hop::Link(link)]).unwrap();
-        let transport = Transport::FibreChannel(FibreChannelSettings::default());
+        let transport = Transport::FibreChannel(FibreChannelOptions::default());
         let connections = vec![network.connect(path, 1, transport).unwrap()];
         let target_costs = ProcessorCosts::of_both(pdu_ns, 0);
         let free = FrontEnd::from(Protocol::Fcp(Fcp::default()));

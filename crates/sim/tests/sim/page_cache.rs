@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use strewn_array::{Direction, HostOperation, LunId, OperationId};
 use strewn_sim::{
-    Accesses, AccessesError, CachedHost, Host, HostError, HostMeasures, PageCacheSettings,
+    Accesses, AccessesError, CachedHost, Host, HostError, HostMeasures, PageCacheConfig,
     TimedAccess, WakeUps, Worker, Workers, WriteBehind, WritePolicy,
 };
 use strewn_workload::Access;
@@ -83,7 +83,7 @@ fn serve(host: &mut impl Host, service_ns: u64, until_ns: u64) -> (Vec<Seen>, u6
     (seen, now_ns, measured)
 }
 
-fn cached(applications: Workers, settings: PageCacheSettings) -> CachedHost {
+fn cached(applications: Workers, settings: PageCacheConfig) -> CachedHost {
     CachedHost::new(Box::new(applications), settings, vec![LUN_SECTORS]).unwrap()
 }
 
@@ -98,7 +98,7 @@ fn writes(first: u64, count: u64) -> impl Iterator<Item = TimedAccess> {
 /// Writing behind may take many segments, answering what is outstanding does not.
 #[test]
 fn a_cache_that_has_data_to_write_issues_more() {
-    let settings = PageCacheSettings::write_behind(8 << 20);
+    let settings = PageCacheConfig::write_behind(8 << 20);
     for (direction, issues_more) in [(Direction::Read, false), (Direction::Write, true)] {
         let mut host = cached(applications([access(direction, 0, 8)], 1), settings);
         host.begin_segment(0, 1);
@@ -121,7 +121,7 @@ fn each_host_has_a_cache_of_its_own() {
         let list = reads(0, 64).chain(reads(0, 64)).collect();
         Worker { lun: LunId(lun), ..Worker::closed_loop(Box::new(Listed(list)), 1) }
     };
-    let settings = PageCacheSettings::write_through(8 << 20);
+    let settings = PageCacheConfig::write_through(8 << 20);
     let hosts = Workers::new(vec![worker(0), worker(1)]);
     let mut host = CachedHost::of_hosts(2, Box::new(hosts), settings, vec![LUN_SECTORS]).unwrap();
     let (seen, _, measured) = serve(&mut host, MS, u64::MAX);
@@ -135,9 +135,9 @@ fn each_host_has_a_cache_of_its_own() {
         Worker { lun: LunId(lun), ..Worker::closed_loop(Box::new(Listed(list)), 1) }
     };
     let behind = WriteBehind { dirty_percent: 25, ..WriteBehind::default() };
-    let settings = PageCacheSettings {
+    let settings = PageCacheConfig {
         writes: WritePolicy::Behind(behind),
-        ..PageCacheSettings::write_behind(8 << 20)
+        ..PageCacheConfig::write_behind(8 << 20)
     };
     let throttled_ns = |requests: [u64; 2]| {
         let hosts = Workers::new(vec![worker(0, requests[0]), worker(1, requests[1])]);
@@ -154,7 +154,7 @@ fn what_was_read_is_read_from_the_cache_the_second_time() {
     // 64 requests of 64 KiB, twice: 4 MiB in a cache of 8.
     let host = applications(reads(0, 64).chain(reads(0, 64)), 1);
     let settings =
-        PageCacheSettings { copy_kib_ns: 1_000, ..PageCacheSettings::write_through(8 << 20) };
+        PageCacheConfig { copy_kib_ns: 1_000, ..PageCacheConfig::write_through(8 << 20) };
     let (seen, end_ns, measured) = serve(&mut cached(host, settings), 5 * MS, u64::MAX);
     assert_eq!(seen.len(), 64);
     // 5 ms and 64 us of copying the first time, 64 us the second.
@@ -165,7 +165,7 @@ fn what_was_read_is_read_from_the_cache_the_second_time() {
 
     // In a cache of 2 MiB, the least recently used pages have gone by the time they are wanted again.
     let host = applications(reads(0, 64).chain(reads(0, 64)), 1);
-    let small = PageCacheSettings { bytes: 2 << 20, ..settings };
+    let small = PageCacheConfig { bytes: 2 << 20, ..settings };
     let (seen, ..) = serve(&mut cached(host, small), 5 * MS, u64::MAX);
     assert_eq!(seen.len(), 128);
 }
@@ -174,7 +174,7 @@ fn what_was_read_is_read_from_the_cache_the_second_time() {
 fn concurrent_readers_of_a_page_wait_for_one_request() {
     let host = applications((0..8).map(|_| access(Direction::Read, 800, 8)), 8);
     let (seen, ..) =
-        serve(&mut cached(host, PageCacheSettings::write_through(1 << 20)), MS, u64::MAX);
+        serve(&mut cached(host, PageCacheConfig::write_through(1 << 20)), MS, u64::MAX);
     assert_eq!(seen.len(), 1);
 }
 
@@ -183,8 +183,7 @@ fn what_is_written_is_written_later_in_large_requests_and_the_end_waits_for_it()
     // 16 MiB in 256 requests of 64 KiB, in descending order, into a cache of 1 GiB.
     let accesses: Vec<_> = writes(0, 256).collect();
     let host = applications(accesses.into_iter().rev(), 1);
-    let settings =
-        PageCacheSettings { copy_kib_ns: 1_000, ..PageCacheSettings::write_behind(1 << 30) };
+    let settings = PageCacheConfig { copy_kib_ns: 1_000, ..PageCacheConfig::write_behind(1 << 30) };
     let (seen, end_ns, measured) = serve(&mut cached(host, settings), 10 * MS, u64::MAX);
     // 16 MiB are 32 requests of 512 KiB, in ascending order, when the last copy is done.
     assert_eq!(seen.len(), 32);
@@ -212,8 +211,7 @@ fn a_file_is_written_at_the_first_wake_up_after_it_has_been_dirty_for_30_seconds
     let mut last = access(Direction::Read, 80, 8);
     last.not_before_ns = 100 * SECOND;
     let host = applications([first, second, last], 1);
-    let (seen, ..) =
-        serve(&mut cached(host, PageCacheSettings::write_behind(1 << 30)), MS, u64::MAX);
+    let (seen, ..) = serve(&mut cached(host, PageCacheConfig::write_behind(1 << 30)), MS, u64::MAX);
     // Dirty since 1 s: 29 s at the wake-up at 30 s, 34 s at 35 s. All of the file is written, the later page too.
     let at: Vec<_> = seen.iter().map(|seen| (seen.issued_ns, seen.sector)).collect();
     assert_eq!(at, [(35 * SECOND, 80), (35 * SECOND, 160)]);
@@ -222,7 +220,7 @@ fn a_file_is_written_at_the_first_wake_up_after_it_has_been_dirty_for_30_seconds
 #[test]
 fn writing_begins_at_the_background_limit_and_applications_wait_at_the_other() {
     // A cache of 4,096 pages: 409 dirty pages wake the writer, more than 819 make applications wait.
-    let settings = PageCacheSettings::write_behind(16 << 20);
+    let settings = PageCacheConfig::write_behind(16 << 20);
     let host = applications(writes(0, 800), 1);
     let (seen, end_ns, measured) = serve(&mut cached(host, settings), 10 * MS, u64::MAX);
     // 16 us of copying for 16 pages each: the 26th operation makes it 416 pages.
@@ -242,8 +240,7 @@ fn writing_begins_at_the_background_limit_and_applications_wait_at_the_other() {
 #[test]
 fn writing_through_keeps_the_application_waiting_and_the_sectors_as_they_are() {
     let list = [access(Direction::Write, 3, 20), access(Direction::Read, 8, 8)];
-    let settings =
-        PageCacheSettings { copy_kib_ns: 0, ..PageCacheSettings::write_through(1 << 20) };
+    let settings = PageCacheConfig { copy_kib_ns: 0, ..PageCacheConfig::write_through(1 << 20) };
     let (seen, end_ns, _) = serve(&mut cached(applications(list, 1), settings), 7 * MS, u64::MAX);
     // Sectors 8 to 15 are a whole page, which is then in the cache.
     let written = Seen { issued_ns: 0, direction: Direction::Write, sector: 3, sectors: 20 };
@@ -255,7 +252,7 @@ fn a_page_that_is_written_in_part_is_read_first() {
     // Sectors 4 to 27: half of page 0, pages 1 and 2, half of page 3. Half a page at the end of the LUN is all there
     // is.
     let list = [access(Direction::Write, 4, 24), access(Direction::Write, LUN_SECTORS - 8, 4)];
-    let settings = PageCacheSettings::write_behind(1 << 20);
+    let settings = PageCacheConfig::write_behind(1 << 20);
     let host = CachedHost::new(Box::new(applications(list, 1)), settings, vec![LUN_SECTORS - 4]);
     let (seen, ..) = serve(&mut host.unwrap(), MS, u64::MAX);
     let at: Vec<_> = seen.iter().map(|seen| (seen.direction, seen.sector, seen.sectors)).collect();
@@ -272,14 +269,14 @@ fn a_page_that_is_written_in_part_is_read_first() {
 fn settings_without_a_page_or_a_request_are_refused() {
     let refused =
         |settings| CachedHost::new(Box::new(applications([], 1)), settings, vec![8]).err();
-    let good = PageCacheSettings::write_behind(1 << 20);
+    let good = PageCacheConfig::write_behind(1 << 20);
     assert_eq!(refused(good), None);
-    assert_eq!(refused(PageCacheSettings { bytes: 4_095, ..good }), Some(HostError::NoPage));
-    let small = PageCacheSettings { largest_request_bytes: 0, ..good };
+    assert_eq!(refused(PageCacheConfig { bytes: 4_095, ..good }), Some(HostError::NoPage));
+    let small = PageCacheConfig { largest_request_bytes: 0, ..good };
     assert_eq!(refused(small), Some(HostError::NoPage));
-    let none = PageCacheSettings { write_requests: 0, ..good };
+    let none = PageCacheConfig { write_requests: 0, ..good };
     assert_eq!(refused(none), Some(HostError::NoRequest));
-    let behind = |behind| PageCacheSettings { writes: WritePolicy::Behind(behind), ..good };
+    let behind = |behind| PageCacheConfig { writes: WritePolicy::Behind(behind), ..good };
     let share = WriteBehind { dirty_percent: 101, ..WriteBehind::default() };
     assert_eq!(refused(behind(share)), Some(HostError::DirtyShare(101)));
     let asleep = WriteBehind { wake_up_ns: 0, ..WriteBehind::default() };
@@ -307,7 +304,7 @@ fn everything_written_reaches_the_lun_and_everything_read_was_there() {
                 TimedAccess { delay_ns, ..access(direction, sector, sectors) }
             })
             .collect();
-        let settings = PageCacheSettings {
+        let settings = PageCacheConfig {
             bytes: 4_096 * (1 + draw(300)),
             writes: match draw(4) {
                 0 => WritePolicy::Through,

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 
 use strewn_array::{Direction, HostOperation, OperationId};
 use strewn_sim::{
-    Accesses, AccessesError, CachedHost, Host, HostMeasures, PageCacheSettings, RemoteClients,
-    RemoteClientsSettings, TimedAccess, Worker, Workers,
+    Accesses, AccessesError, CachedHost, Host, HostMeasures, PageCacheConfig, RemoteClients,
+    RemoteClientsConfig, TimedAccess, Worker, Workers,
 };
 use strewn_transport::front_end::{Nfs, Smb1};
 use strewn_transport::{
-    FrontEnd, Hop, LinkProfile, Network, ProcessorCosts, Protocol, TcpSettings, Transport,
+    FrontEnd, Hop, LinkProfile, Network, ProcessorCosts, Protocol, TcpOptions, Transport,
 };
 use strewn_workload::Access;
 
@@ -45,10 +45,10 @@ fn client(applications: Workers, front_end: FrontEnd) -> RemoteClients {
     let mut network = Network::new();
     let link = network.add_link(LinkProfile::shipped("ethernet-100m").unwrap()).unwrap();
     let path = network.add_path(&[Hop::Link(link)]).unwrap();
-    let connection = network.connect(path, 1, Transport::Tcp(TcpSettings::default())).unwrap();
+    let connection = network.connect(path, 1, Transport::Tcp(TcpOptions::default())).unwrap();
     RemoteClients::new(
         Box::new(applications),
-        RemoteClientsSettings {
+        RemoteClientsConfig {
             network,
             front_end,
             connections: vec![connection],
@@ -160,8 +160,8 @@ fn a_gateways_page_cache_answers_first_and_writes_in_bursts() {
     let smb = FrontEnd::from(Protocol::Smb1(Smb1::default()));
     let copy_of = || client(copy(4_000, SECTORS, 1), smb);
     let luns = || vec![LUN_SECTORS];
-    let through = PageCacheSettings::write_through(4 << 30);
-    let behind = PageCacheSettings::write_behind(4 << 30);
+    let through = PageCacheConfig::write_through(4 << 30);
+    let behind = PageCacheConfig::write_behind(4 << 30);
     let mut steady = CachedHost::new(Box::new(copy_of()), through, luns()).unwrap();
     let mut bursts = CachedHost::new(Box::new(copy_of()), behind, luns()).unwrap();
     let (steady_ns, steady_requests, of_steady) = serve(&mut steady, MS);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use strewn_array::Direction;
 use strewn_sim::{
-    Accesses, AccessesError, CachedHost, Host, PageCacheSettings, TimedAccess, WakeUps, Worker,
+    Accesses, AccessesError, CachedHost, Host, PageCacheConfig, TimedAccess, WakeUps, Worker,
     Workers, WriteBehind, WritePolicy,
 };
 use strewn_workload::Access;
@@ -125,14 +125,14 @@ fn modelled(recorded: &Recorded, wake_ups: WakeUps) -> Vec<(f64, u64)> {
     });
     let applications =
         Workers::new(vec![Worker::closed_loop(Box::new(Paced(writes.collect())), 1)]);
-    let settings = PageCacheSettings {
+    let settings = PageCacheConfig {
         writes: WritePolicy::Behind(WriteBehind {
             wake_up_ns: recorded.wake_up_ns,
             wake_ups,
             expiry_ns: recorded.expiry_ns,
             ..WriteBehind::default()
         }),
-        ..PageCacheSettings::write_behind(24 << 30)
+        ..PageCacheConfig::write_behind(24 << 30)
     };
     let mut host = CachedHost::new(Box::new(applications), settings, vec![1 << 26]).unwrap();
     host.begin_segment(0, 1);

@@ -1,6 +1,6 @@
 //! Links that fail and come back.
 
-use strewn_transport::{FibreChannelSettings, Hop, LaneRule, Network, Toward, Transport};
+use strewn_transport::{FibreChannelOptions, Hop, LaneRule, Network, Toward, Transport};
 
 use super::{MILLISECOND, SECOND, fibre_channel, one_link, send, shipped, tcp, train};
 
@@ -54,7 +54,7 @@ fn a_link_that_stays_down_breaks_the_connection_after_15_minutes() {
 
 #[test]
 fn fibre_channel_leaves_a_lost_operation_to_the_initiator() {
-    let settings = FibreChannelSettings { retry_timeout_ns: 5 * SECOND };
+    let settings = FibreChannelOptions { retry_timeout_ns: 5 * SECOND };
     let (mut network, mut connection, link) =
         one_link(shipped("fc-2g"), Transport::FibreChannel(settings));
     network.fail(link, 10 * MILLISECOND);

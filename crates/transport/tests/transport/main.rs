@@ -16,8 +16,8 @@ mod sharing;
 mod windows;
 
 use strewn_transport::{
-    Arrival, Connection, FibreChannelSettings, Forwarding, Hop, LinkId, LinkProfile, Network,
-    PduKind, Switch, TcpSettings, Toward, Train, TrainPart, Transport,
+    Arrival, Connection, FibreChannelOptions, Forwarding, Hop, LinkId, LinkProfile, Network,
+    PduKind, Switch, TcpOptions, Toward, Train, TrainPart, Transport,
 };
 
 const MICROSECOND: u64 = 1_000;
@@ -25,12 +25,12 @@ const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 
 /// TCP without timestamps: 1,460 bytes in a segment of Ethernet.
-fn tcp() -> TcpSettings {
-    TcpSettings { timestamps: false, ..TcpSettings::default() }
+fn tcp() -> TcpOptions {
+    TcpOptions { timestamps: false, ..TcpOptions::default() }
 }
 
 fn fibre_channel() -> Transport {
-    Transport::FibreChannel(FibreChannelSettings::default())
+    Transport::FibreChannel(FibreChannelOptions::default())
 }
 
 fn shipped(name: &str) -> LinkProfile {

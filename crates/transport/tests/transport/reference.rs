@@ -112,7 +112,7 @@ proptest! {
         let segment_bytes = u64::from(profile.frame_payload_bytes) - 40;
         let (mut network, hops) = network(&stages, &profile);
         let path = network.add_path(&hops).unwrap();
-        let settings = strewn_transport::TcpSettings { window_bytes: 1 << 40, ..tcp() };
+        let settings = strewn_transport::TcpOptions { window_bytes: 1 << 40, ..tcp() };
         let mut connection = network.connect(path, 1, Transport::Tcp(settings)).unwrap();
         let mut frames = Frames::new(&stages);
 

@@ -2,13 +2,13 @@
 
 use strewn_transport::front_end::Iscsi;
 use strewn_transport::{
-    Connection, Direction, FrontEnd, Hop, LinkId, Network, Protocol, RouterId, RouterSettings,
+    Connection, Direction, FrontEnd, Hop, LinkId, Network, Protocol, RouterId, RouterOptions,
     RouterStorage, Toward, Transport,
 };
 
 use super::{shipped, tcp};
 
-fn routed(router: RouterSettings) -> (Network, Connection, RouterId, LinkId) {
+fn routed(router: RouterOptions) -> (Network, Connection, RouterId, LinkId) {
     let mut network = Network::new();
     let ethernet = network.add_link(shipped("ethernet-1g")).unwrap();
     let fibre = network.add_link(shipped("fc-1g")).unwrap();
@@ -30,7 +30,7 @@ fn fibre_ns(wire_bytes: u64) -> u64 {
 
 #[test]
 fn a_pdu_crosses_one_link_after_the_other() {
-    let settings = RouterSettings {
+    let settings = RouterOptions {
         latency_ns: 7_000,
         command_ns: 100_000,
         pdu_ns: 20_000,
@@ -59,7 +59,7 @@ fn a_pdu_crosses_one_link_after_the_other() {
 fn small_pdus_overlap_on_the_two_links() {
     // The same 64 KiB in eight PDUs of 8 KiB: while one crosses Ethernet, the next one crosses Fibre Channel.
     let read = |iscsi| {
-        let (mut network, mut connection, ..) = routed(RouterSettings::default());
+        let (mut network, mut connection, ..) = routed(RouterOptions::default());
         let round = front_end(iscsi).exchange(Direction::Read, 65_536).round(0, 0).unwrap();
         network.send(0, &mut connection, Toward::Host, &round.to_host.train).unwrap().last_ns
     };
@@ -76,7 +76,7 @@ fn frames_that_a_router_passes_on_overlap_within_a_pdu() {
     // 64 KiB in one PDU and in eight: with frames passed on, how the target cuts them decides the last frame's size
     // alone.
     let read = |iscsi, storage| {
-        let settings = RouterSettings { storage, ..Default::default() };
+        let settings = RouterOptions { storage, ..Default::default() };
         let (mut network, mut connection, ..) = routed(settings);
         let round = front_end(iscsi).exchange(Direction::Read, 65_536).round(0, 0).unwrap();
         network.send(0, &mut connection, Toward::Host, &round.to_host.train).unwrap().last_ns
@@ -93,7 +93,7 @@ fn frames_that_a_router_passes_on_overlap_within_a_pdu() {
 
 #[test]
 fn a_router_that_passes_frames_on_works_as_long_and_waits_for_its_processor() {
-    let settings = |storage| RouterSettings {
+    let settings = |storage| RouterOptions {
         command_ns: 100_000,
         pdu_ns: 20_000,
         kib_ns: 50_000,
@@ -115,7 +115,7 @@ fn a_router_that_passes_frames_on_works_as_long_and_waits_for_its_processor() {
 #[test]
 fn commands_queue_for_the_processor_of_the_router() {
     let (mut network, _, router, _) =
-        routed(RouterSettings { command_ns: 500_000, ..Default::default() });
+        routed(RouterOptions { command_ns: 500_000, ..Default::default() });
     let _ = router;
     let path = {
         let ethernet = network.add_link(shipped("ethernet-1g")).unwrap();

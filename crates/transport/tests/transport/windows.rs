@@ -1,27 +1,27 @@
 //! TCP's windows.
 
 use strewn_transport::{
-    Connection, IdleRestart, InitialWindow, LinkProfile, Network, SlowStart, TcpSettings, Transport,
+    Connection, IdleRestart, InitialWindow, LinkProfile, Network, SlowStart, TcpOptions, Transport,
 };
 
 use super::{MILLISECOND, SECOND, one_link, send, shipped, tcp, train};
 
 /// Gigabit Ethernet over 1,000 km: 5 ms one way.
-fn far(settings: TcpSettings) -> (Network, Connection) {
+fn far(settings: TcpOptions) -> (Network, Connection) {
     let profile = LinkProfile { propagation_ns: 5 * MILLISECOND, ..shipped("ethernet-1g") };
     let (network, connection, _) = one_link(profile, Transport::Tcp(settings));
     (network, connection)
 }
 
-fn slow_start(idle_restart: IdleRestart) -> TcpSettings {
+fn slow_start(idle_restart: IdleRestart) -> TcpOptions {
     let initial_window = InitialWindow::Rfc6928;
-    TcpSettings { slow_start: Some(SlowStart { initial_window, idle_restart }), ..tcp() }
+    TcpOptions { slow_start: Some(SlowStart { initial_window, idle_restart }), ..tcp() }
 }
 
 #[test]
 fn a_small_window_limits_the_rate_to_a_window_in_a_round_trip() {
     for trains in [1, 10, 1_000] {
-        let (mut network, mut connection) = far(TcpSettings { window_bytes: 65_536, ..tcp() });
+        let (mut network, mut connection) = far(TcpOptions { window_bytes: 65_536, ..tcp() });
         let round_trip_ns = connection.round_trip_ns();
         assert!(round_trip_ns.abs_diff(10 * MILLISECOND) < 20_000);
         let mut last_ns = 0;
@@ -36,7 +36,7 @@ fn a_small_window_limits_the_rate_to_a_window_in_a_round_trip() {
 
 #[test]
 fn without_scaling_a_window_has_at_most_65_535_bytes() {
-    let (mut network, mut connection) = far(TcpSettings { window_scaling: false, ..tcp() });
+    let (mut network, mut connection) = far(TcpOptions { window_scaling: false, ..tcp() });
     let last_ns = send(&mut network, 0, &mut connection, &train(10 * 65_535)).last_ns;
     assert!(last_ns > 9 * connection.round_trip_ns());
 }
@@ -44,7 +44,7 @@ fn without_scaling_a_window_has_at_most_65_535_bytes() {
 #[test]
 fn a_window_of_the_bandwidth_delay_product_costs_nothing() {
     let time = |window_bytes| {
-        let (mut network, mut connection) = far(TcpSettings { window_bytes, ..tcp() });
+        let (mut network, mut connection) = far(TcpOptions { window_bytes, ..tcp() });
         send(&mut network, 0, &mut connection, &train(10 << 20)).last_ns
     };
     // 118.66 MB/s times 10.013 ms.
