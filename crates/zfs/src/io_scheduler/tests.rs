@@ -208,6 +208,16 @@ fn a_prefetch_that_is_waited_for_changes_its_class() {
     assert_eq!(scheduler.waiting(), 2);
 }
 
+/// What is no prefetch keeps its class, whoever owns it.
+#[test]
+fn only_prefetches_change_their_class() {
+    let mut scheduler = scheduler(apart(Class::Scrub, READ, &[1, 2]));
+    scheduler.change_class(0, 100_000, Class::SyncRead);
+    let mut members = Vec::new();
+    let first = scheduler.pop(0, &mut members).unwrap();
+    assert_eq!((first.class, first.first_sector), (Class::Scrub, 100_000));
+}
+
 /// What waits and what is active, in no order.
 #[derive(Default)]
 struct Model {
