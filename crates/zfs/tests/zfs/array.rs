@@ -87,6 +87,39 @@ fn synchronous_writes_share_log_blocks() {
     assert!(machine.drives.writes > before, "the transaction group follows");
 }
 
+/// Of blocks below 4 KiB each may have its break: the score stays between 0 and 1.
+#[test]
+fn the_layout_score_of_small_blocks_is_a_share() {
+    let mut config = raid_z2(4 * MIB);
+    config.vdevs[0] =
+        Vdev { redundancy: Redundancy::Mirror { drives: 2 }, ashift: 9, ..config.vdevs[0] };
+    let volume = &mut config.volumes[0];
+    (volume.block_bytes, volume.stored_bytes, volume.filled_bytes) = (512, 512, 4 * MIB);
+    config.throttle_slots = None;
+    let mut machine = Machine::new(config);
+    let mut random = SplitMix(1);
+    for _ in 0..20_000 {
+        machine.issue(Direction::Write, random.next() % 8_192, 1);
+    }
+    machine.run_until(|_| false);
+    let file = machine.array.layout().luns[0].file;
+    assert_eq!(file.blocks, 1_024);
+    assert!((0.0..0.5).contains(&file.score), "{}", file.score);
+    assert!((1_024..=8_192).contains(&file.extents), "{}", file.extents);
+}
+
+/// dRAID with groups so wide that the least metaslabs hold no whole stripe is no vdev.
+#[test]
+fn a_vdev_has_whole_metaslabs() {
+    let vdev = |data, drive_mib| {
+        let redundancy =
+            Redundancy::Draid(strewn_zfs::Draid { children: 254, data, parity: 2, spares: 0 });
+        Vdev { redundancy, ashift: 16, drive_bytes: drive_mib * MIB, scale_down: 1 }
+    };
+    assert!(vdev(8, 10_000).has_metaslabs());
+    assert!(!vdev(8, 16).has_metaslabs());
+}
+
 /// Synchronous writes that overwrite the same few blocks take log blocks without end and dirty nothing more: those of a
 /// pool without a metaslab for the log lie among the data, and leave the transaction group its room.
 #[test]

@@ -6,6 +6,7 @@ mod difference;
 mod goal;
 mod limit;
 mod littles_law;
+mod metadata;
 mod rate;
 mod refused;
 mod step;
@@ -15,13 +16,14 @@ use crate::data::finding::Finding;
 use crate::data::results::Results;
 
 /// In the order in which a reader needs them.
-const FINDERS: [fn(&Results) -> Vec<Finding>; 9] = [
+const FINDERS: [fn(&Results) -> Vec<Finding>; 10] = [
     refused::find,
     goal::find,
     rate::find,
     age::find,
     warm_up::find,
     limit::find,
+    metadata::find,
     difference::find,
     step::find,
     littles_law::find,
