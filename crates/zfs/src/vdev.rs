@@ -157,8 +157,8 @@ impl Vdev {
         MetaslabSize { count: (bytes >> shift) as u32, shift }
     }
 
-    /// Whether it has room for two metaslabs, as a pool needs them. On dRAID with more than a hundred drives to a group,
-    /// the least ones may have no whole stripe.
+    /// Whether it has room for two metaslabs, as a pool needs them. On dRAID with more than a hundred drives to a
+    /// group, the least ones may have no whole stripe.
     #[must_use]
     pub fn has_metaslabs(&self) -> bool {
         let count = self.metaslabs().count;
