@@ -47,6 +47,34 @@ fn random_reads_of_a_small_file_take_as_many_commands_as_at_full_scale() {
     }
 }
 
+/// At a scale at which a pool's drives have no room for metaslabs, or a workload's file none for an operation, the
+/// scale is named as the cause.
+#[test]
+fn a_scale_that_is_too_small_is_named() {
+    let pool = |further: &str| {
+        format!(
+            "schema = 1\nname = \"scales\"\ntitle = \"scales\"\nseed = 1\nsegments = 1\nsegment = \"1 min\"\n\
+             [workload]\nfile = \"100 GiB\"\n[[workload.access]]\nbytes = \"16 KiB\"\npercent = 100\n\
+             read_percent = 50\nrandom_percent = 100\n[[array]]\nname = \"A\"\nlun = \"100 GiB\"\noutstanding = 8\n\
+             spindle = \"seagate-barracuda-es2-st3500320ns\"\n[array.processor]\nhost_operation = \"20 us\"\n\
+             spindle_command = \"5 us\"\nper_kib = \"0.2 us\"\n[array.zfs]\n{further}"
+        )
+    };
+    let draid = "redundancy = \"draid2\"\ndrives = 12\ndraid_data = 4\ndraid_spares = 1\n";
+    let log = "redundancy = \"mirror\"\ndrives = 2\nvdevs = 3\nsync = \"always\"\n[[array.zfs.vdev]]\nclass = \"log\"\n\
+               drives = 2\nright_sized = \"8 GiB\"\n";
+    for (scenario, by, vdev) in [(draid, "65536", "normal"), (log, "2048", "log")] {
+        let folder = Folder::new();
+        folder.write("scales.toml", &pool(scenario));
+        folder.strewn(&["run", "scales.toml", "--scale-down", by]).refused(&[
+            &format!("cannot be set up at 1/{by} of its scale"),
+            "are too small for metaslabs",
+            &format!("{vdev} vdev"),
+            "smaller --scale-down",
+        ]);
+    }
+}
+
 #[test]
 fn a_run_says_what_its_consistency_points_cover() {
     let scenario = blocks_at_random("100 GiB", 0, "fas2050");

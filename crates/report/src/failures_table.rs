@@ -11,7 +11,13 @@ pub(crate) type FailureRow<'a> = (&'a str, &'a SpindleFailure);
 #[must_use]
 pub fn failures_table(results: &Results) -> String {
     let table = failure_columns(results).render_any(&failure_rows(results));
-    table + &results.rebuild_note().map(|note| format!("\n{note}\n")).unwrap_or_default()
+    let notes = failure_notes(results).into_iter();
+    table + &notes.map(|note| format!("\n{note}\n")).collect::<String>()
+}
+
+/// Returns what must stand beside the table.
+pub(crate) fn failure_notes(results: &Results) -> Vec<String> {
+    results.rebuilds_at_full_scale().into_iter().chain(results.rebuild_note()).collect()
 }
 
 pub(crate) fn failure_rows(results: &Results) -> Vec<FailureRow<'_>> {

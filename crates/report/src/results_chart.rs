@@ -312,7 +312,7 @@ fn by_segment(
 /// Draws a line for each parity group or disk group of each array that has several.
 fn groups_chart(results: &Results, style: ChartStyle) -> Result<Option<String>, ChartError> {
     let names = |array: &ArrayResults| {
-        (1..=array.parity_groups.len()).map(|number| format!("group {number}")).collect()
+        (1..).zip(&array.parity_groups).map(|(number, group)| group.words(number)).collect()
     };
     let busy = |segment: &Segment, number: usize, _: &str| {
         segment.groups.get(number)?.spindles.map(|busy| 100.0 * busy)

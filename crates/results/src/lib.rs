@@ -25,7 +25,7 @@ pub use analysis::phases::{PhaseFigures, phase_figures};
 pub use analysis::runs::{CompareError, compare_runs};
 pub use analysis::study::{JudgedPrediction, PredictionVerdict, place_among};
 pub use analysis::sweep::{differences, mean_and_interval, noise_sentence};
-pub use data::array::{ArrayResults, LayoutKind, Parameter, ParityGroup, Spindles};
+pub use data::array::{ArrayResults, LayoutKind, Parameter, ParityGroup, Spindles, VdevClass};
 pub use data::band::{
     ArrayBands, Bands, ChangeBand, ErrorsOverSeeds, ExcludedChange, FigureBand, FigureRange,
     SeedSource, SeedsAlone, SegmentBand, SensitivityUsed,
@@ -67,7 +67,7 @@ pub use data::phase::Phase;
 pub use data::pool::{L2arcFigures, PoolFigures, TrimFigures};
 pub use data::published::{Published, PublishedArray, PublishedRatio};
 pub use data::published_row::PublishedRow;
-pub use data::redundancy::{DataLoss, REBUILD_NOTE, Redundancy, SpindleFailure};
+pub use data::redundancy::{DataLoss, REBUILD_NOTE, RESILVER_NOTE, Redundancy, SpindleFailure};
 pub use data::relocation::{ReallocationScan, Relocated, Relocation};
 pub use data::results::{GroupWords, Origin, QUICK_NOTE, Results, SCHEMA, Scaled, Setting};
 pub use data::runs::{

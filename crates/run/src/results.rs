@@ -129,9 +129,13 @@ pub(crate) fn settings(scenario: &Scenario) -> BTreeMap<String, Setting> {
 pub(crate) fn load(scenario: &Scenario, is_own: bool) -> HostLoad {
     let only = scenario.workloads.first().filter(|_| scenario.workloads.len() == 1);
     let own = only.and_then(|only| only.specification().ok()).filter(|_| is_own);
+    // The arrays have the same files.
+    let first = scenario.arrays.first();
+    let file_bytes = first.map_or(0, |array| scenario.file_bytes(array));
+    let written = first.map(|array| scenario.written_file_bytes(array));
     HostLoad {
-        // The arrays have the same files.
-        file_bytes: scenario.arrays.first().map_or(0, |array| scenario.file_bytes(array)),
+        file_bytes,
+        written_file_bytes: written.filter(|written| is_own && *written != file_bytes),
         accesses: own.map(|own| {
             let random = own
                 .lines()
@@ -210,12 +214,14 @@ fn snapshots(segment: &Segment) -> Option<Snapshots> {
 /// Returns what was relocated in a segment, in an array that relocates anything.
 fn relocation(array: &Array, segment: &Segment) -> Option<Relocation> {
     let counters = &segment.counters;
+    let of_scans = Relocated::new(counters.scan_blocks, counters.scan_reads);
     array.layout.relocates().then(|| Relocation {
         after_reads: Relocated::new(
             counters.read_reallocation_blocks,
             counters.read_reallocation_reads,
         ),
-        by_scans: Relocated::new(counters.scan_blocks, counters.scan_reads),
+        by_scans: of_scans.filter(|_| !array.layout.sends()),
+        sent: of_scans.filter(|_| array.layout.sends()),
         by_cleaning: Relocated::new(counters.cleaning_blocks, counters.cleaning_reads),
         scan: segment.scan.map(|scan| ReallocationScan {
             begun: scan.begun,
@@ -443,7 +449,10 @@ fn of_segment(
             stalled_writes: counters.stalled_writes,
             read_ahead: read_ahead(counters),
         },
-        layout: of_layout(&layout),
+        layout: match rewritten_where_written(scenario, array, segment) {
+            None => of_layout(&layout),
+            rewritten => of_layout(&LunLayoutMeasures { rewritten, ..layout }),
+        },
         free_space: segment.layout.free_space.map(|free_space| FreeSpace {
             score: free_space.score,
             largest_run_blocks: free_space.largest_run_blocks,
@@ -627,6 +636,23 @@ fn layout_of(
     let mut luns = parts.iter().flat_map(build::luns);
     let lun = luns.position(|lun| lun.name.as_ref() == Some(&named.lun))?;
     segment.layout.luns.get(lun).map(of_layout)
+}
+
+/// Returns the share of the blocks that have moved on the LUNs that workloads write to; none if these are all LUNs, or
+/// none of them.
+fn rewritten_where_written(scenario: &Scenario, array: &Array, segment: &Segment) -> Option<f64> {
+    // As the arrays of a machine have them, one after another.
+    let parts = machine::parts(array);
+    let luns = parts.iter().flat_map(build::luns).zip(&segment.layout.luns);
+    let (written, idle): (Vec<_>, Vec<_>) =
+        luns.partition(|(lun, _)| scenario.writes_to(array, lun));
+    let blocks: f64 = written.iter().map(|(_, layout)| layout.file.blocks as f64).sum();
+    if idle.is_empty() || blocks == 0.0 {
+        return None;
+    }
+    let moved = |layout: &LunLayoutMeasures| Some(layout.rewritten? * layout.file.blocks as f64);
+    let moved = written.iter().map(|(_, layout)| moved(layout)).sum::<Option<f64>>()?;
+    Some(moved / blocks)
 }
 
 fn of_layout(layout: &LunLayoutMeasures) -> SegmentLayout {

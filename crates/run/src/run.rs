@@ -380,7 +380,11 @@ pub(crate) fn run_array(
 /// Builds the host of the scenario's own workloads.
 pub(crate) fn own_host(scenario: &Scenario, index: usize) -> Result<AnyHost, RunError> {
     let array = &scenario.arrays[index].name;
-    hosts::host(scenario, index).map_err(|source| RunError::Build { array: array.clone(), source })
+    hosts::host(scenario, index).map_err(|source| RunError::Build {
+        array: array.clone(),
+        scale_down: scenario.spindle_stretch,
+        source,
+    })
 }
 
 /// Sets up array number `index` of `scenario`, with its scheduled failures, added parity groups and snapshots, under
@@ -421,7 +425,10 @@ pub(crate) fn simulate_under(
         .map_err(SetUpError::Build)
         .and_then(|host| array.layout.simulate(SetUp { scenario, array, host }));
     simulated.map_err(|error| match error {
-        SetUpError::Build(source) => RunError::Build { array: array.name.clone(), source },
+        SetUpError::Build(source) => {
+            let scale_down = scenario.spindle_stretch;
+            RunError::Build { array: array.name.clone(), scale_down, source }
+        }
         SetUpError::Simulation(source) => {
             RunError::Simulation { array: array.name.clone(), source }
         }

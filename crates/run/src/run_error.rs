@@ -19,10 +19,12 @@ use crate::save_error::SaveError;
 #[derive(Debug, Error)]
 pub enum RunError {
     /// An array of the scenario cannot be set up.
-    #[error("array \"{array}\" cannot be set up: {source}")]
+    #[error("array \"{array}\" cannot be set up{}: {source}", at_scale(*.scale_down))]
     Build {
         /// Name of the array in the scenario.
         array: String,
+        /// What the run is scaled down by; 1 at full scale.
+        scale_down: u32,
         /// Why it cannot be built.
         source: BuildError,
     },
@@ -100,11 +102,23 @@ pub enum RunError {
     Save(#[from] SaveError),
 }
 
+/// Returns at which scale an array was to be set up, unless it is its own.
+fn at_scale(scale_down: u32) -> String {
+    match scale_down {
+        0..=1 => String::new(),
+        by => format!(" at 1/{by} of its scale"),
+    }
+}
+
 impl RunError {
     /// Returns the remedy, if it is not that of an error within this one, and the message does not end with it.
     #[must_use]
     pub fn help(&self) -> Option<&'static str> {
         match self {
+            Self::Build { scale_down: 2.., .. } => Some(
+                "so small an array may not be possible where it is at full scale: give a smaller --scale-down, or correct \
+                 this array in the scenario",
+            ),
             Self::Build { .. } => Some("correct this array in the scenario"),
             Self::PublishedFile { .. } => Some(
                 "give `published` as a path from the scenario's directory, or leave `published` out of the scenario",

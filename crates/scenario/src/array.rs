@@ -197,7 +197,8 @@ impl Table for Array {
                 "Rebuild steps in flight: more steps give the rebuild priority over the host. 2 unless given, a chosen \
                  number.",
             )
-            .default("2", "chosen: no source says how many a controller has"),
+            .default("2", "chosen: no source says how many a controller has")
+            .listed(self.layout.refusal(Part::RebuildSteps).is_none()),
             &mut self.rebuild_steps_in_flight,
         );
         f.part(
@@ -441,6 +442,11 @@ impl Array {
 
     /// Checks which tables the array may have beside each other.
     fn check_form(&self, s: &Section<'_>, hosts: Option<&[Host]>) {
+        const REBUILD_STEPS: &str = "rebuild_steps_in_flight";
+        let refusal = self.layout.refusal(Part::RebuildSteps);
+        if let Some((message, help)) = refusal.filter(|_| s.gives(REBUILD_STEPS)) {
+            s.problem(REBUILD_STEPS, message, help);
+        }
         if !s.has(FrontEnd::KEY) && hosts.is_some_and(|hosts| !hosts.is_empty()) {
             s.problem(
                 FrontEnd::KEY,
@@ -458,7 +464,8 @@ impl Array {
 
     /// Checks that the LUNs, and what volumes reserve, fit the array.
     fn check_room(&self, s: &Section<'_>, layout: &ArrayLayout, drive_bytes: Option<u64>) {
-        let drive_bytes = drive_bytes.unwrap_or(catalog::USUAL_DRIVE_BYTES);
+        // What LUNs fit is not known of drives that are not.
+        let Some(drive_bytes) = drive_bytes else { return };
         // Each controller of a pair has an aggregate of its own.
         for controller in [1, 2] {
             let luns = self.luns.iter().filter(|lun| lun.controller == controller).cloned();

@@ -267,6 +267,12 @@ fn decimal(number: &str) -> Option<(u128, u128)> {
 }
 
 impl Bytes {
+    /// Rounds down to a size that is short to write: to whole GiB, below one to MiB, below one to blocks of 4 KiB.
+    pub(crate) fn rounded_down(self) -> Self {
+        let shift = [30, 20].into_iter().find(|shift| self.0 >> shift > 0).unwrap_or(12);
+        Self(self.0 >> shift << shift)
+    }
+
     /// Formats about this many bytes, for messages: [`Display`](fmt::Display)'s text if that is
     /// short, otherwise a suitable binary unit and one decimal.
     ///

@@ -319,6 +319,25 @@ impl Scenario {
     pub fn file_bytes(&self, array: &Array) -> u64 {
         array.luns.iter().map(|lun| self.file_bytes_of(array, lun)).sum()
     }
+
+    /// Returns whether a workload writes to a LUN of `array`.
+    #[must_use]
+    pub fn writes_to(&self, array: &Array, lun: &Lun) -> bool {
+        let mut on_it = self.workloads.iter().filter(|workload| workload.is_on(&array.name, lun));
+        // What is not known may write.
+        on_it.any(|workload| workload.specification().map_or(true, |of| of.read_fraction() < 1.0))
+    }
+
+    /// Returns the sum of the parts under load over the LUNs of `array` that workloads write to: what ages. If they
+    /// write to none, that of all LUNs.
+    #[must_use]
+    pub fn written_file_bytes(&self, array: &Array) -> u64 {
+        let written = array.luns.iter().filter(|lun| self.writes_to(array, lun));
+        match written.map(|lun| self.file_bytes_of(array, lun)).sum() {
+            0 => self.file_bytes(array),
+            bytes => bytes,
+        }
+    }
 }
 
 /// Settings that are not of the experiment, or of how long it is.

@@ -71,7 +71,7 @@ impl Volume {
                 ),
                 format!(
                     "write thin = true in some of them, or give them at most {}, or a larger array: it has {how}",
-                    Bytes(usable >> 30 << 30)
+                    Bytes(usable).rounded_down()
                 ),
             );
         }

@@ -182,6 +182,8 @@ pub struct IoScheduler {
     by_class: [BTreeSet<InClass>; 6],
     /// Reads and writes of all classes.
     by_sector: [BTreeSet<OnDrive>; 2],
+    /// Prefetches by owner, first sector and place.
+    prefetches: BTreeSet<(u32, u64, u32)>,
     active: [u32; 6],
     active_in_all: u32,
     active_interactive: u32,
@@ -202,6 +204,7 @@ impl IoScheduler {
             queued: Slots::new(),
             by_class: Default::default(),
             by_sector: Default::default(),
+            prefetches: BTreeSet::new(),
             active: [0; 6],
             active_in_all: 0,
             active_interactive: 0,
@@ -243,14 +246,16 @@ impl IoScheduler {
         let id = self.queued.insert(queued) as u32;
         self.by_class[class as usize].insert(queued.in_class(id));
         self.by_sector[request.direction as usize].insert((request.first_sector, id));
+        if request.class == Class::AsyncRead {
+            self.prefetches.insert((request.owner, request.first_sector, id));
+        }
     }
 
-    /// Changes the class of an owner's requests that wait, as if they came now: an operation waits for a prefetch
-    /// (`vdev_queue_change_io_priority`). Takes a pass over all that wait.
+    /// Changes the class of an owner's prefetches that wait, as if they came now: an operation waits for them
+    /// (`vdev_queue_change_io_priority`).
     pub fn change_class(&mut self, now_ns: u64, owner: u32, class: Class) {
-        let waiting = self.by_sector.iter().flatten().map(|(_, id)| *id);
-        let of_owner = |id: &u32| self.queued[*id as usize].request.owner == owner;
-        let ids: Vec<u32> = waiting.filter(of_owner).collect();
+        let of_owner = self.prefetches.range((owner, 0, 0)..=(owner, u64::MAX, u32::MAX));
+        let ids: Vec<u32> = of_owner.map(|(_, _, id)| *id).collect();
         for id in ids {
             let queued = self.remove(id);
             self.push(now_ns, Request { class, ..queued.request });
@@ -452,6 +457,9 @@ impl IoScheduler {
         let Request { class, direction, first_sector, .. } = queued.request;
         self.by_class[class as usize].remove(&queued.in_class(id));
         self.by_sector[direction as usize].remove(&(first_sector, id));
+        if queued.origin == Class::AsyncRead {
+            self.prefetches.remove(&(queued.request.owner, first_sector, id));
+        }
         let is_optional = !queued.has_data;
         Queued { request: Request { is_optional, ..queued.request }, ..queued }
     }

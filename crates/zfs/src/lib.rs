@@ -92,7 +92,10 @@
 //! assert_eq!((issued.first_sector, issued.sectors, members.len()), (800, 16, 2));
 //! queue.completed(issued.class);
 //! // A host waits for what was only a prefetch.
-//! queue.change_class(0, 0, Class::SyncWrite);
+//! let (direction, class) = (Direction::Read, Class::AsyncRead);
+//! queue.push(0, Request { owner: 3, first_sector: 0, sectors: 8, direction, class, is_optional: false });
+//! queue.change_class(0, 3, Class::SyncRead);
+//! assert_eq!(queue.pop(0, &mut members).map(|issued| issued.class), Some(Class::SyncRead));
 //! ```
 //!
 //! # An array

@@ -228,7 +228,7 @@ impl Pool {
     /// If it has fewer than two metaslabs.
     pub fn add(&mut self, vdev: Vdev, class: AllocationClass) {
         let size = vdev.metaslabs();
-        assert!(size.count >= 2, "a vdev has two metaslabs");
+        assert!(vdev.has_metaslabs(), "a vdev has two metaslabs");
         // The emptiest of a new vdev, which is the first. Only those of the normal class have one.
         let has_log = class == AllocationClass::Normal && vdev.log_metaslabs() > 0;
         let log_metaslab = has_log.then_some(0);

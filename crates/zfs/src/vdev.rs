@@ -157,6 +157,15 @@ impl Vdev {
         MetaslabSize { count: (bytes >> shift) as u32, shift }
     }
 
+    /// Whether it has room for two metaslabs, as a pool needs them. On dRAID with more than a hundred drives to a
+    /// group, the least ones may have no whole stripe.
+    #[must_use]
+    pub fn has_metaslabs(&self) -> bool {
+        let count = self.metaslabs().count;
+        let is_empty = |metaslab: u32| self.metaslab_sectors(metaslab).1 == 0;
+        count >= 2 && !(matches!(self.redundancy, Redundancy::Draid(_)) && (0..count).any(is_empty))
+    }
+
     /// Metaslabs that it keeps for the intent log if it is of the normal class, from the first one on.
     #[must_use]
     pub fn log_metaslabs(&self) -> u32 {

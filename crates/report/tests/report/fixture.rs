@@ -51,6 +51,7 @@ pub fn add_group(array: &mut ArrayResults, from: u32) {
             data,
             parity,
             added_at_seconds,
+            class: None,
         })
         .to_vec();
     for segment in &mut array.segments {

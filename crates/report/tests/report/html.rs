@@ -97,6 +97,7 @@ fn a_run_of_real_spindles_is_no_simulation() {
     results.real_spindles = Some(fixture::real_spindles());
     results.load = Some(HostLoad {
         file_bytes: 100 << 20,
+        written_file_bytes: None,
         accesses: Some(AccessMix {
             specification: "file-server".to_owned(),
             mean_bytes: 11_345.9,

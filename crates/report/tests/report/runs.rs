@@ -84,6 +84,7 @@ fn a_simulation_beside_real_spindles_says_which_is_which() {
     other.real_spindles = Some(fixture::real_spindles());
     let mix = |read_percent: f64| strewn_results::HostLoad {
         file_bytes: 1 << 30,
+        written_file_bytes: None,
         accesses: Some(strewn_results::AccessMix {
             specification: "inline".to_owned(),
             mean_bytes: 4096.0,
@@ -177,6 +178,7 @@ fn runs_of_unlike_operations_have_no_verdict_by_figures() {
     let mut two = fixture::results();
     let load = |bytes| strewn_results::HostLoad {
         file_bytes: 1 << 30,
+        written_file_bytes: None,
         accesses: Some(strewn_results::AccessMix {
             specification: "inline".to_owned(),
             mean_bytes: bytes,

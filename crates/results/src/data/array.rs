@@ -58,6 +58,45 @@ pub struct ParityGroup {
     pub parity: u16,
     /// When it was added, seconds from the start of the run; 0 if it was there from the start.
     pub added_at_seconds: f64,
+    /// What it is for, if it is a top-level vdev of a pool; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<VdevClass>,
+}
+
+/// What a top-level vdev of a pool is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VdevClass {
+    /// Data, and what finds no room elsewhere.
+    Normal,
+    /// Metadata and small blocks.
+    Special,
+    /// The intent log.
+    Log,
+}
+
+impl VdevClass {
+    /// Returns its word in `zpool create`, or `normal`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "normal",
+            Self::Special => "special",
+            Self::Log => "log",
+        }
+    }
+}
+
+impl ParityGroup {
+    /// Returns what group `number` is called, counted from 1: `group 2`, or `vdev 3 (log)`.
+    #[must_use]
+    pub fn words(&self, number: usize) -> String {
+        match self.class {
+            None => format!("group {number}"),
+            Some(VdevClass::Normal) => format!("vdev {number}"),
+            Some(class) => format!("vdev {number} ({})", class.as_str()),
+        }
+    }
 }
 
 /// Where an array writes an overwritten block, or what else its kind is called.
@@ -242,6 +281,9 @@ impl LayoutKind {
     pub const WRITE_ANYWHERE: Self = Self::of("write-anywhere");
     /// Where it was.
     pub const IN_PLACE: Self = Self::of("in-place");
+
+    /// In free blocks of a ZFS pool.
+    pub const POOL: Self = Self::of("zfs");
 
     /// Returns the kind of this word, in lower case and with hyphens.
     #[must_use]

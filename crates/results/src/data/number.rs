@@ -68,6 +68,17 @@ pub fn signed(value: f64, decimals: usize) -> String {
     if value > 0.0 { format!("+{text}") } else { text }
 }
 
+/// Returns a time of the run in the unit that suits it.
+pub(crate) fn duration(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        ..120.0 => (seconds, "s"),
+        ..7_200.0 => (seconds / 60.0, "min"),
+        ..172_800.0 => (seconds / 3_600.0, "h"),
+        _ => (seconds / 86_400.0, "days"),
+    };
+    format!("{} {unit}", rounded(value, 2))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

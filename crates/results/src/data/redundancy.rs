@@ -8,6 +8,10 @@ pub const REBUILD_NOTE: &str = "Rebuild times are lower bounds for the steps in 
     limit of the links to the drives and no computing of lost blocks is modelled. An idle RAID-DP group of 14 + 2 drives \
     (146 GB, 15,000 rpm) takes 64 minutes with 2 steps; 90 at best are published.";
 
+/// The same of a pool's resilvers and rebuilds (docs/zfs.md has the figures).
+pub const RESILVER_NOTE: &str = "Times of a pool's resilvers are lower bounds: OpenZFS's limits for each drive are modelled; \
+    reading indirect blocks to find what is missing, the processor's time and limits of the links to the drives are not.";
+
 /// A spindle that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpindleFailure {
@@ -20,7 +24,7 @@ pub struct SpindleFailure {
     /// When it was fully rebuilt, seconds from the start of the run; none if it was not when the run ended.
     pub rebuilt_at_seconds: Option<f64>,
     /// Duration of its rebuild, seconds; none if it did not end. Of a simulated array, a lower bound
-    /// ([`REBUILD_NOTE`]).
+    /// ([`REBUILD_NOTE`], [`RESILVER_NOTE`]).
     pub rebuild_seconds: Option<f64>,
     /// Progress of its rebuild when the run ended, percent.
     pub rebuilt_percent: f64,

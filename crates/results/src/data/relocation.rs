@@ -12,15 +12,18 @@ pub struct Relocation {
     /// By reallocation scans; absent if nothing moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_scans: Option<Relocated>,
+    /// Read to be sent away, which moves nothing here; absent if nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Relocated>,
     /// To clean free space; absent if nothing moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_cleaning: Option<Relocated>,
-    /// The reallocation scan; absent in an array without one.
+    /// The reallocation scan, or what reads to send; absent in an array without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scan: Option<ReallocationScan>,
 }
 
-/// What was relocated for one cause.
+/// What was relocated for one cause, or sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Relocated {
     /// Blocks of 4 KiB.
@@ -56,10 +59,10 @@ impl Relocation {
         self.causes().map(|cause| cause.blocks).sum()
     }
 
-    /// Returns the spindle reads of all causes.
+    /// Returns the spindle reads of all causes, and of what was sent.
     #[must_use]
     pub fn reads(&self) -> u64 {
-        self.causes().map(|cause| cause.reads).sum()
+        self.causes().chain(self.sent).map(|cause| cause.reads).sum()
     }
 
     fn causes(&self) -> impl Iterator<Item = Relocated> {

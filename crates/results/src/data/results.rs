@@ -11,9 +11,10 @@ use crate::data::finding::Finding;
 use crate::data::json::{ResultsError, check_schema, figures_json};
 use crate::data::live::RealSpindles;
 use crate::data::loss::Loss;
+use crate::data::number::{duration, rounded};
 use crate::data::overhead::OverheadRow;
 use crate::data::quantity;
-use crate::data::redundancy::REBUILD_NOTE;
+use crate::data::redundancy::{REBUILD_NOTE, RESILVER_NOTE};
 use crate::data::workload::{HostLoad, LimitedOperations, RateLimit, Workload};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -179,7 +180,18 @@ impl Results {
             let mut arrays = self.arrays.iter();
             arrays.any(|array| array.layout == kind && !array.parity_groups.is_empty())
         };
+        let has_vdevs = self.has_vdevs();
         match (has(LayoutKind::WRITE_ANYWHERE), has(LayoutKind::IN_PLACE)) {
+            (false, false) if has_vdevs => GroupWords {
+                heading: "Vdevs",
+                caption: "Each top-level vdev, by segment",
+                chart_title: "Drives of each top-level vdev by segment",
+            },
+            _ if has_vdevs => GroupWords {
+                heading: "Groups and vdevs",
+                caption: "Each group or top-level vdev, by segment",
+                chart_title: "Data spindles of each group, drives of each vdev by segment",
+            },
             (true, true) => GroupWords {
                 heading: "Parity groups and disk groups",
                 caption: "Each parity or disk group, by segment",
@@ -196,6 +208,12 @@ impl Results {
                 chart_title: "Data spindles of each parity group by segment",
             },
         }
+    }
+
+    /// Returns whether an array tells its top-level vdevs apart.
+    pub fn has_vdevs(&self) -> bool {
+        let mut groups = self.arrays.iter().flat_map(|array| &array.parity_groups);
+        groups.any(|group| group.class.is_some())
     }
 
     /// Returns the text of `results.json`: indented, ending in a newline, the same bytes for equal results.
@@ -270,10 +288,45 @@ impl Results {
 
     /// Returns what must stand beside every table of rebuilds; none if nothing was rebuilt, or on real spindles.
     #[must_use]
-    pub fn rebuild_note(&self) -> Option<&'static str> {
-        let mut failures = self.arrays.iter().flat_map(|array| &array.failures);
-        let is_rebuilt = failures.any(|failure| failure.rebuild_began_at_seconds.is_some());
-        (is_rebuilt && self.real_spindles.is_none()).then_some(REBUILD_NOTE)
+    pub fn rebuild_note(&self) -> Option<String> {
+        let is_rebuilt = |array: &&ArrayResults| {
+            array.failures.iter().any(|failure| failure.rebuild_began_at_seconds.is_some())
+        };
+        let rebuilt = self.arrays.iter().filter(is_rebuilt);
+        let (pools, others): (Vec<_>, Vec<_>) =
+            rebuilt.partition(|array| array.layout == LayoutKind::POOL);
+        let notes = [(&others, REBUILD_NOTE), (&pools, RESILVER_NOTE)];
+        let notes: Vec<&str> =
+            notes.iter().filter(|(arrays, _)| !arrays.is_empty()).map(|(_, note)| *note).collect();
+        (!notes.is_empty() && self.real_spindles.is_none()).then(|| notes.join(" "))
+    }
+
+    /// Returns a time of a run that is scaled down with what it is at full scale, in a unit that suits it: `337.5 s; 12
+    /// h at full scale`. None at full scale.
+    #[must_use]
+    pub fn at_both_scales(&self, seconds: f64) -> Option<String> {
+        let by = f64::from(self.scaled.as_ref()?.by);
+        Some(format!("{} s; {} at full scale", rounded(seconds, 4), duration(seconds * by)))
+    }
+
+    /// Returns a sentence with the duration of each rebuild at full scale, for a run that is scaled down; none if
+    /// nothing was rebuilt in full.
+    #[must_use]
+    pub fn rebuilds_at_full_scale(&self) -> Option<String> {
+        let of_array = |array: &ArrayResults| -> Vec<String> {
+            let took = array.failures.iter().filter_map(|failure| {
+                let both = self.at_both_scales(failure.rebuild_seconds?)?;
+                Some(format!("spindle {} of {}: {both}", failure.spindle, array.name))
+            });
+            took.collect()
+        };
+        let all: Vec<String> = self.arrays.iter().flat_map(of_array).collect();
+        (!all.is_empty()).then(|| {
+            format!(
+                "Times in this table are of the run, which is scaled down. Rebuilds took: {}.",
+                all.join(", ")
+            )
+        })
     }
 
     /// Returns whether the drives of `array` serve the nearest command first and set no bound on how long another one

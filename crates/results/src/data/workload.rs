@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct HostLoad {
     /// Length of the file under load, which lies in the lowest addresses of the LUN, bytes.
     pub file_bytes: u64,
+    /// The part of it that lies on LUNs which hosts write to, bytes; absent if that is all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_file_bytes: Option<u64>,
     /// The mix of accesses; absent if it came from a file of another tool ([`Workload`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accesses: Option<AccessMix>,

@@ -1,8 +1,10 @@
 //! What a reader must know before the tables: each finding where it must be, and not where it must not.
 
 use strewn_results::{
-    AccessMix, FigureBand, Finding, HostLoad, HostReadHits, Parameter, PoolFigures, Results,
-    Scaled, SegmentBand, Setting, Severity, Snapshots, findings, is_steady,
+    AccessMix, FigureBand, Finding, GroupFigures, HostLoad, HostReadHits, LayoutKind, Parameter,
+    ParityGroup, PoolFigures, REBUILD_NOTE, RESILVER_NOTE, ReallocationScan, Relocation, Results,
+    Scaled, SegmentBand, Setting, Severity, Snapshots, SpindleFailure, VdevClass, WorkloadFigures,
+    findings, is_steady,
 };
 
 use crate::fixture;
@@ -15,7 +17,8 @@ fn results() -> Results {
         read_percent: 80.0,
         random_percent: 100.0,
     };
-    let load = HostLoad { file_bytes: 100 << 30, accesses: Some(accesses) };
+    let load =
+        HostLoad { file_bytes: 100 << 30, written_file_bytes: None, accesses: Some(accesses) };
     Results { load: Some(load), ..fixture::results() }
 }
 
@@ -175,6 +178,162 @@ fn the_limit_is_what_is_busy() {
     assert!(busy(0.99, 0.8).contains("its controller is the limit (99 % busy"));
     assert!(busy(0.3, 0.98).contains("its spindles are the limit (98 % busy"));
     assert!(busy(0.3, 0.4).contains("more outstanding would give more"));
+}
+
+/// Makes an array a pool of a normal vdev and a special one, which are busy for such parts of the time.
+fn give_vdevs(results: &mut Results, busy: [f64; 2]) {
+    let array = &mut results.arrays[0];
+    array.layout = LayoutKind::POOL;
+    array.parity_groups = [VdevClass::Normal, VdevClass::Special]
+        .map(|class| ParityGroup {
+            first_spindle: 0,
+            data: 2,
+            parity: 2,
+            added_at_seconds: 0.0,
+            class: Some(class),
+        })
+        .to_vec();
+    let last = array.segments.last_mut().unwrap();
+    last.groups =
+        busy.map(|busy| GroupFigures { spindles: Some(busy), ..GroupFigures::default() }).to_vec();
+    (last.utilization.controller, last.utilization.spindles) = (0.3, 0.7);
+}
+
+/// The mean over all spindles hides a special vdev that is busy all the time.
+#[test]
+fn the_busiest_vdev_is_the_limit() {
+    let text = |busy| found("limit", move |results| give_vdevs(results, busy))[0].text.clone();
+    let special = text([0.65, 0.98]);
+    assert!(
+        special.contains("vdev 2 (special) is the limit (98 % busy; all spindles 70 %"),
+        "{special}"
+    );
+    assert!(!text([0.7, 0.7]).contains("vdev"));
+}
+
+/// Only what has a rate is held to it: another workload beside it waits for the drives.
+#[test]
+fn only_workloads_with_a_rate_are_held_to_it() {
+    let text = |rated: &[&str]| {
+        let rated: Vec<String> = rated.iter().map(|name| (*name).to_owned()).collect();
+        let all = found("limit", move |results| {
+            for (number, name) in (1..).zip(["vm", "rest"]) {
+                let setting = |key: &str| format!("workload.{number}.{key}");
+                results.settings.insert(setting("name"), Setting::Text(name.to_owned()));
+                if rated.iter().any(|one| one == name) {
+                    results
+                        .settings
+                        .insert(setting("operations_per_second"), Setting::Number(0.001));
+                }
+            }
+            for segment in &mut results.arrays[0].segments {
+                (segment.utilization.controller, segment.utilization.spindles) = (0.3, 0.85);
+                segment.by_workload = ["vm", "rest"]
+                    .map(|name| {
+                        let mut figures =
+                            WorkloadFigures { name: name.to_owned(), ..WorkloadFigures::default() };
+                        figures.reads.ops = segment.ops / 2;
+                        figures
+                    })
+                    .to_vec();
+            }
+        });
+        all[0].text.clone()
+    };
+    assert!(
+        text(&["vm", "rest"]).contains("held to their rates, and reach them"),
+        "{}",
+        text(&["vm", "rest"])
+    );
+    let mixed = text(&["rest"]);
+    assert!(mixed.contains("what vm has outstanding is the limit"), "{mixed}");
+    assert!(mixed.contains("rest is held to its rate"), "{mixed}");
+    assert!(text(&[]).contains("the operations outstanding are the limit"));
+}
+
+#[test]
+fn a_pool_whose_indirect_blocks_do_not_fit_its_arc_reads_them() {
+    let reads = |share: u64, layout: LayoutKind| {
+        found("metadata_reads", move |results| {
+            results.arrays[0].layout = layout.clone();
+            let name = format!("array.{}.zfs.arc", results.arrays[0].name);
+            results.settings.insert(name, Setting::Text("8 GiB".to_owned()));
+            let last = results.arrays[0].segments.last_mut().unwrap();
+            last.spindle_commands.metadata_reads = last.ops * share / 100;
+        })
+    };
+    let [one] = &reads(90, LayoutKind::POOL)[..] else { panic!() };
+    assert!(one.text.contains("do not fit the ARC of 8 GiB: 0.90 metadata reads"), "{}", one.text);
+    assert!(reads(1, LayoutKind::POOL).is_empty());
+    assert!(reads(90, LayoutKind::WRITE_ANYWHERE).is_empty());
+}
+
+/// A pool has neither a log half nor a write cache, volumes are sparse, and a rewrite that begins there is a cause.
+#[test]
+fn a_pool_has_words_of_its_own() {
+    let step = |results: &mut Results| {
+        results.arrays[1].layout = LayoutKind::POOL;
+        let name = format!("array.{}.zfs.rewrite.begins", results.arrays[1].name);
+        results.settings.insert(name, Setting::Text("1 h".to_owned()));
+        for segment in &mut results.arrays[1].segments[6..] {
+            segment.iops *= 0.9;
+            segment.cache.stalled_writes = 9;
+            let scan = Some(ReallocationScan { begun: 1, ..ReallocationScan::default() });
+            segment.relocation = Some(Relocation { scan, ..Relocation::default() });
+        }
+    };
+    let [one] = &found("step", step)[..] else { panic!() };
+    assert!(one.text.contains("wait for room below the dirty limit"), "{}", one.text);
+    assert!(one.text.contains("a rewrite of the volumes begins"), "{}", one.text);
+    let [refused] = &found("snapshots_refused", |results| {
+        results.arrays[0].layout = LayoutKind::POOL;
+        results.arrays[0].segments[1].snapshots =
+            Some(Snapshots { refused: 3, ..Snapshots::default() });
+    })[..] else {
+        panic!()
+    };
+    assert!(refused.text.ends_with("it takes more room, or sparse = true."), "{}", refused.text);
+}
+
+/// A pool's resilvers have a note of their own, and times of a run at a smaller scale stand beside those of full scale.
+#[test]
+fn rebuilds_have_the_note_of_their_array_and_times_of_full_scale() {
+    let failed = |results: &mut Results| {
+        results.arrays[0].failures.push(SpindleFailure {
+            spindle: 3,
+            at_seconds: 10.0,
+            rebuild_began_at_seconds: Some(10.0),
+            rebuilt_at_seconds: Some(347.5),
+            rebuild_seconds: Some(337.5),
+            rebuilt_percent: 100.0,
+        });
+    };
+    let mut results = results();
+    failed(&mut results);
+    assert_eq!(results.rebuild_note().as_deref(), Some(REBUILD_NOTE));
+    assert_eq!(results.rebuilds_at_full_scale(), None);
+    results.arrays[0].layout = LayoutKind::POOL;
+    assert_eq!(results.rebuild_note().as_deref(), Some(RESILVER_NOTE));
+    results.scaled = Some(Scaled { by: 128, what: Vec::new(), out_of_proportion: Vec::new() });
+    let words = results.rebuilds_at_full_scale().unwrap();
+    assert!(words.contains("spindle 3 of FAS2050: 337.5 s; 12 h at full scale"), "{words}");
+}
+
+/// What lies on LUNs that nobody writes to does not age, and is no part of an overwrite.
+#[test]
+fn an_idle_lun_is_no_part_of_an_overwrite() {
+    let needed = |written: Option<u64>| {
+        let all = found("too_short", move |results| {
+            let load = results.load.as_mut().unwrap();
+            (load.file_bytes, load.written_file_bytes) = (2_800 << 30, written);
+        });
+        (all[0].figures["seconds_for_one_overwrite"], all[0].text.clone())
+    };
+    let ((all, text), (half, of_written)) = (needed(None), needed(Some(1_400 << 30)));
+    assert!((all / half - 2.0).abs() < 0.01, "{all} {half}");
+    assert!(
+        !text.contains("LUNs") && of_written.contains("of the file on the LUNs that they write to")
+    );
 }
 
 /// What an account needs: the processor's costs of both arrays, and commands by kind.

@@ -22,7 +22,7 @@ pub fn is_at_goal(
         Until::Rewritten(percent) => {
             let all = warm_up.into_iter().chain(segments);
             let written: f64 = all.map(|one| written_bytes(scenario, array, one)).sum();
-            written >= percent / 100.0 * scenario.file_bytes(array) as f64
+            written >= percent / 100.0 * scenario.written_file_bytes(array) as f64
         }
         Until::Steady => {
             let iops: Vec<f64> = segments

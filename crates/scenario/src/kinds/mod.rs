@@ -151,8 +151,13 @@ pub trait Kind: Table + KindValue {
         Vec::new()
     }
 
-    /// Whether it relocates anything.
+    /// Whether it relocates anything, or reads to [send](Self::sends).
     fn relocates(&self) -> bool {
+        false
+    }
+
+    /// Whether its scan sends what it reads, and moves nothing.
+    fn sends(&self) -> bool {
         false
     }
 
@@ -217,6 +222,8 @@ pub enum Part {
     ConsistencyPoints,
     /// To be one of many blades.
     Blades,
+    /// Steps of rebuilds in flight.
+    RebuildSteps,
 }
 
 /// Notes a problem if `luns` are larger than the usable bytes of the place that they are in. Returns whether they fit.
@@ -230,8 +237,11 @@ pub fn check_size(
     let lun_bytes = luns.iter().fold(0u64, |sum, lun| sum.saturating_add(lun.bytes));
     if lun_bytes > usable {
         let (lun, about) = (Bytes(lun_bytes), Bytes(usable).approximately());
-        // Rounded down to whole GiB, so that the size advised fits.
-        let most = Bytes(usable >> 30 << 30);
+        // Rounded down, so that the size advised fits.
+        let most = match Bytes(usable).rounded_down() {
+            Bytes(0) => "no LUN fits: give".to_owned(),
+            most => format!("give at most {most}, or"),
+        };
         let what = match luns {
             [_] => format!("a LUN of {lun} is"),
             several => format!("{} LUNs of {lun} together are", several.len()),
@@ -239,7 +249,7 @@ pub fn check_size(
         section.problem(
             "lun",
             format!("{what} larger than {place}'s usable {about}"),
-            format!("give at most {most}, or {larger} has {how}"),
+            format!("{most} {larger} has {how}"),
         );
     }
     lun_bytes <= usable

@@ -259,6 +259,80 @@ fn it_is_said_if_all_data_goes_to_special_vdevs() {
     assert!(warnings.iter().any(|one| one.contains("have no room for up to")), "{warnings:?}");
 }
 
+/// A small drive, and a profile that does not load.
+#[test]
+fn what_a_small_pool_is_advised_is_possible_and_an_unknown_drive_has_one_error() {
+    let small = pool(
+        "redundancy = \"mirror\"\ndrives = 2\ndirty_limit = \"4 MiB\"\n[[array.zfs.vdev]]\nclass = \"log\"\ndrives = 2\n\
+         right_sized = \"64 MiB\"",
+    )
+    .replace("lun = \"100 GiB\"", "lun = \"900 GiB\"");
+    assert!(refusal(&small).contains("give at most 13"), "{}", refusal(&small));
+    let text =
+        pool("redundancy = \"mirror\"\ndrives = 2").replace("lun = \"100 GiB\"", "lun = \"9 TiB\"");
+    let unknown = error_of(&text.replace("seagate-cheetah-15k5-st3146855fc", "no-such-drive"));
+    let [problem] = unknown.problems() else { panic!("{unknown}") };
+    assert!(problem.field().ends_with("spindle"), "{unknown}");
+}
+
+#[test]
+fn a_pool_has_no_rebuild_steps() {
+    let text = pool("redundancy = \"mirror\"\ndrives = 2")
+        .replace("outstanding = 8", "outstanding = 8\nrebuild_steps_in_flight = 3");
+    let error = error_of(&text);
+    let [problem] = error.problems() else { panic!("{error}") };
+    assert_eq!(problem.field(), "array[tank].rebuild_steps_in_flight");
+}
+
+#[test]
+fn compression_that_saves_nothing_and_snapshots_without_room_are_said() {
+    let warnings = |lines: &str, file: &str| {
+        let text = pool(&format!("redundancy = \"raid-z2\"\ndrives = 6\n{lines}"))
+            .replace("\"100 GiB\"", &format!("\"{file}\""));
+        Scenario::parse(&text, NAME).unwrap().warnings().join("\n")
+    };
+    // 12 KiB and 16 KiB take 24 KiB, parity and padding included; 8 KiB take 16.
+    let of_12 = warnings("compressed_percent = 67.0", "100 GiB");
+    assert!(
+        of_12.contains("compression to 67 % saves nothing: a block of 16 KiB takes 24 KiB"),
+        "{of_12}"
+    );
+    assert!(!warnings("compressed_percent = 50.0", "100 GiB").contains("saves nothing"));
+    assert!(!warnings("", "100 GiB").contains("saves nothing"));
+    let snapshots = "[array.zfs.snapshots]\nevery = \"1 min\"\nkeep = 3";
+    let full = warnings(snapshots, "300 GiB");
+    assert!(full.contains("no snapshot will be taken"), "{full}");
+    assert!(full.contains("sparse = true reserves nothing"), "{full}");
+    assert!(!warnings(snapshots, "100 GiB").contains("no snapshot"));
+    assert!(!warnings(&format!("sparse = true\n{snapshots}"), "300 GiB").contains("no snapshot"));
+}
+
+/// An idle LUN does not age: `--until "rewritten N %"` and the column of what moved leave it out.
+#[test]
+fn only_luns_that_are_written_to_age() {
+    let text = pool("redundancy = \"mirror\"\ndrives = 2")
+        .replace("lun = \"100 GiB\"\noutstanding = 8\n", "")
+        .replace("[workload]\nfile", "[[workload]]\nname = \"vm\"\nlun = \"vm\"\noutstanding = 8\nfile")
+        .replace("\"100 GiB\"", "\"10 GiB\"")
+        .replace(
+            "[array.processor]",
+            "[[array.lun]]\nname = \"vm\"\nsize = \"10 GiB\"\n[[array.lun]]\nname = \"rest\"\nsize = \"30 GiB\"\n\
+             [array.processor]",
+        )
+        .replace(
+            "[[array]]\n",
+            "[[workload]]\nname = \"rest\"\nlun = \"rest\"\noutstanding = 1\nfile = \"30 GiB\"\n\
+             [[workload.access]]\nbytes = \"16 KiB\"\npercent = 100\nread_percent = 100\nrandom_percent = 100\n[[array]]\n",
+        );
+    let scenario = Scenario::parse(&text, NAME).unwrap();
+    let array = &scenario.arrays[0];
+    assert_eq!(scenario.file_bytes(array), 40 << 30);
+    assert_eq!(scenario.written_file_bytes(array), 10 << 30);
+    let only_reads = text.replace("read_percent = 50", "read_percent = 100");
+    let scenario = Scenario::parse(&only_reads, NAME).unwrap();
+    assert_eq!(scenario.written_file_bytes(&scenario.arrays[0]), 40 << 30);
+}
+
 proptest! {
     /// Whatever is given, a pool is read or refused.
     #[test]

@@ -328,7 +328,7 @@ impl ZfsArray {
     fn admit(&mut self, now_ns: u64, id: u32, driver: &mut impl Driver<()>) {
         let Pending { volume, ref blocks, .. } = self.host.pending[id as usize];
         let block = u64::from(self.config.volumes[usize::from(volume)].block_bytes);
-        if (blocks.len() as u64).saturating_mul(block) > self.transactions.room_bytes {
+        if (blocks.len() as u64).saturating_mul(block) > self.transactions.room.data_bytes {
             // Not even alone: the pool is full.
             match self.host.pending.remove(id as usize).owner {
                 Owner::Host(operation) => {

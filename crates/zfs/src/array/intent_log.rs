@@ -45,6 +45,8 @@ pub struct IntentLog {
     cursors: Vec<u64>,
     /// Log blocks on log vdevs or among the data, of the open transaction group.
     allocated: Vec<Dva>,
+    /// Bytes of the pool that those among the data take, parity included.
+    among_data_bytes: u64,
     /// Operations that found no room for a log block: those that the transaction group being written will have made
     /// durable, and those of the open one.
     stalled: [Vec<OperationId>; 2],
@@ -60,6 +62,7 @@ impl IntentLog {
             next_vdev: 0,
             cursors: vec![0; vdevs],
             allocated: Vec::new(),
+            among_data_bytes: 0,
             stalled: [Vec::new(), Vec::new()],
         }
     }
@@ -70,9 +73,15 @@ impl IntentLog {
     }
 
     /// Writes a log block if none is being written, and another if there is enough for one. Without room for it, the
-    /// operations wait for their transaction group, which is written at once (`zil_commit_writer_stall`). Returns
-    /// whether there was room.
-    pub fn go_on(&mut self, now_ns: u64, pool: &mut Pool, drives: &mut Drives) -> bool {
+    /// operations wait for their transaction group, which is written at once (`zil_commit_writer_stall`). Log blocks
+    /// among the data may have `room_bytes` of the pool in a transaction group. Returns whether there was room.
+    pub fn go_on(
+        &mut self,
+        now_ns: u64,
+        room_bytes: u64,
+        pool: &mut Pool,
+        drives: &mut Drives,
+    ) -> bool {
         loop {
             let room = MOST_BYTES - TRAILER_BYTES;
             let (mut count, mut bytes) = (0, 0);
@@ -88,7 +97,7 @@ impl IntentLog {
             }
             // A record that is longer than a log block goes on in the next, which lies behind it here.
             let bytes = (bytes + TRAILER_BYTES).next_multiple_of(STEP_BYTES);
-            let Some(at) = self.place(pool, bytes) else {
+            let Some(at) = self.place(pool, bytes, room_bytes) else {
                 self.stalled[1].extend(self.waiting.drain(..).map(|(operation, _)| operation));
                 return false;
             };
@@ -100,7 +109,7 @@ impl IntentLog {
         }
     }
 
-    fn place(&mut self, pool: &mut Pool, bytes: u64) -> Option<(u16, u64)> {
+    fn place(&mut self, pool: &mut Pool, bytes: u64, room_bytes: u64) -> Option<(u16, u64)> {
         if let Some(dva) = pool.allocate_log(bytes) {
             self.allocated.push(dva);
             return Some((dva.vdev, dva.offset));
@@ -115,7 +124,13 @@ impl IntentLog {
             }
         }
         let Some((vdev, log_bytes)) = embedded else {
+            // What the transaction group was promised is its own.
+            let taken = pool.most_allocated_bytes(bytes);
+            if self.among_data_bytes + taken > room_bytes {
+                return None;
+            }
             let dva = *pool.allocate(bytes, 1).ok()?.first()?;
+            self.among_data_bytes += dva.allocated_bytes;
             self.allocated.push(dva);
             return Some((dva.vdev, dva.offset));
         };
@@ -139,6 +154,7 @@ impl IntentLog {
     /// A transaction group is written that makes log blocks useless.
     pub fn free(&mut self, pool: &mut Pool) {
         self.allocated.drain(..).for_each(|dva| pool.free(dva));
+        self.among_data_bytes = 0;
         let [syncing, open] = &mut self.stalled;
         assert!(syncing.is_empty(), "they are answered when theirs is synced");
         std::mem::swap(syncing, open);

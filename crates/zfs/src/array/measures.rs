@@ -86,9 +86,13 @@ impl ZfsArray {
         }
         let spanned: u64 = spans.iter().flatten().map(|(first, end)| end - first).sum();
         let span = spanned as f64 / self.space.pool.bytes() as f64;
-        // In blocks of 4 KiB, as of any array: those within a block follow each other.
-        let in_4_kib = blocks * u64::from(config.block_bytes) / BLOCK_BYTES;
-        let file = FileLayout::of_extents(in_4_kib.max(1), extents, span.min(1.0));
+        // In blocks of 4 KiB, as of any array: those within a block follow each other. Of smaller blocks each has its
+        // break.
+        let block_bytes = u64::from(config.block_bytes);
+        let in_units = |bytes: u64| (blocks * block_bytes / bytes).max(1);
+        let measured = in_units(block_bytes.min(BLOCK_BYTES));
+        let of_units = FileLayout::of_extents(measured, extents, span.min(1.0));
+        let file = FileLayout { blocks: in_units(BLOCK_BYTES), ..of_units };
         let share = rewritten as f64 / blocks.max(1) as f64;
         LunLayoutMeasures { file, rewritten: Some(share) }
     }

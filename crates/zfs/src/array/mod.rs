@@ -180,7 +180,9 @@ impl ZfsArray {
             let goes_on = self.go_on_resilvering(now_ns, driver);
             self.admit_waiting(now_ns, driver);
             self.go_on_with_scan_of_volumes(now_ns, driver);
-            let has_room = self.intent_log.go_on(now_ns, &mut self.space.pool, &mut self.drives);
+            let log_bytes = self.transactions.room.log_bytes;
+            let (pool, drives) = (&mut self.space.pool, &mut self.drives);
+            let has_room = self.intent_log.go_on(now_ns, log_bytes, pool, drives);
             let dirty_percent = self.transactions.dirty_percent();
             let costs = &self.config.processor;
             self.drives.issue(dirty_percent, costs, &mut self.counters, driver);

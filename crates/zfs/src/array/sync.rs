@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use strewn_array::{Acknowledge, Driver, ProcessorWork, Work};
 use strewn_base::BLOCK_BYTES;
 
-use super::transactions::Syncing;
+use super::transactions::{Room, Syncing};
 use super::{BlockKey, Space, VolumeConfig, ZfsArray, ZfsConfig};
 use crate::allocation_class::AllocationClass;
 use crate::block::{BlockWrite, Stage};
@@ -22,6 +22,9 @@ const ROOM_PERCENT: u64 = 60;
 /// With log blocks among the data, so many times as much room is needed: a log block of a single block of data has its
 /// record besides, and takes up to twice as much.
 const LOGGED_SHARE: u64 = 3;
+
+/// Log blocks among the data may take so many parts of what is free, each of this share.
+const LOG_PARTS: u64 = 32;
 
 /// Segments that a transaction group of a pool short of room may free.
 pub(super) const MANY_SEGMENTS: u64 = 10_000;
@@ -95,14 +98,32 @@ impl Space {
         if self.has_snapshots() && !self.pool.keeps_slop() {
             return 0;
         }
-        // What is freed comes back while nothing is written.
-        self.room_in(self.pool.bytes() - self.pool.allocated() + self.pool.deferred())
+        self.room_in(self.free_for_a_group())
     }
 
-    /// The same, with log blocks among the data if there are.
-    pub fn room_for(&self, is_synchronous: bool) -> u64 {
-        let logs_among_data = is_synchronous && self.pool.log_metaslab_bytes(0).is_none();
-        self.room_bytes() / if logs_among_data { LOGGED_SHARE } else { 1 }
+    /// What a transaction group may have, with log blocks among the data if there are.
+    pub fn room_for(&self, is_synchronous: bool) -> Room {
+        let data_bytes = self.room_bytes();
+        if !is_synchronous || self.pool.log_metaslab_bytes(0).is_some() {
+            return Room { data_bytes, log_bytes: u64::MAX };
+        }
+        let data_bytes = data_bytes / LOGGED_SHARE;
+        // The last operation that is admitted may be as large as all before it.
+        let needed = 2 * data_bytes;
+        let free = self.free_for_a_group();
+        let log_for = |parts: u64| free / LOG_PARTS * parts;
+        let all: [u64; LOG_PARTS as usize] = std::array::from_fn(|parts| parts as u64 + 1);
+        // Without any, log blocks wait for the transaction group too.
+        let parts = all.partition_point(|parts| {
+            data_bytes > 0 && self.room_in(free - log_for(*parts)) >= needed
+        });
+        Room { data_bytes, log_bytes: log_for(parts as u64) }
+    }
+
+    /// Bytes that a transaction group finds free, what is freed and not to be allocated yet included: it comes back
+    /// while nothing is written. Log blocks of the open one, which are not in a sync pass yet, are in it too.
+    fn free_for_a_group(&self) -> u64 {
+        self.pool.bytes() - self.pool.allocated() + self.pool.deferred()
     }
 
     pub(super) fn room_in(&self, free: u64) -> u64 {
@@ -246,7 +267,7 @@ impl ZfsArray {
         self.note_spilled(spilled);
         self.note_rewritten(&blocks);
         self.note_placed(&writes);
-        self.transactions.room_bytes = self.space.room_for(self.config.is_synchronous);
+        self.transactions.room = self.space.room_for(self.config.is_synchronous);
         let data_blocks: usize = blocks.iter().map(Vec::len).sum();
         self.counters.consistency_point_data_blocks += data_blocks as u64;
         self.counters.allocated_blocks += writes.len() as u64;
@@ -295,7 +316,7 @@ impl ZfsArray {
         }
         self.space.pool.sync_done();
         self.note_trimmed();
-        self.transactions.room_bytes = self.space.room_for(self.config.is_synchronous);
+        self.transactions.room = self.space.room_for(self.config.is_synchronous);
         for operation in self.intent_log.on_synced(self.transactions.open_bytes == 0) {
             driver.acknowledge(operation, Acknowledge::Now, ());
         }

@@ -43,6 +43,15 @@ pub struct Syncing {
     pub data_writes_left: u64,
 }
 
+/// What the open transaction group may have, for the pool to have room for it.
+#[derive(Debug, Clone, Copy, SavedValue)]
+pub struct Room {
+    /// Bytes of volumes.
+    pub data_bytes: u64,
+    /// Bytes of the pool for log blocks among the data, parity included.
+    pub log_bytes: u64,
+}
+
 /// The state of transaction groups.
 #[derive(Debug, Clone, SavedValue)]
 pub struct Transactions {
@@ -56,8 +65,8 @@ pub struct Transactions {
     pub dirty_bytes: u64,
     /// Of the open one.
     pub open_bytes: u64,
-    /// What the open one may have, for the pool to have room for it.
-    pub room_bytes: u64,
+    /// What the open one may have.
+    pub room: Room,
     pub limit_bytes: u64,
     pub interval_ns: u64,
     pub syncing: Option<Syncing>,
@@ -70,7 +79,7 @@ pub struct Transactions {
 }
 
 impl Transactions {
-    pub fn new(volumes: &[u32], config: &ZfsConfig, room_bytes: u64) -> Self {
+    pub fn new(volumes: &[u32], config: &ZfsConfig, room: Room) -> Self {
         let none: Vec<DirtyBlocks> =
             volumes.iter().map(|blocks| DirtyBlocks::new(*blocks)).collect();
         Self {
@@ -79,7 +88,7 @@ impl Transactions {
             opened_ns: 0,
             dirty_bytes: 0,
             open_bytes: 0,
-            room_bytes,
+            room,
             limit_bytes: config.dirty_limit_bytes,
             interval_ns: config.txg_interval_ns,
             syncing: None,
@@ -125,7 +134,7 @@ impl Transactions {
 
     /// Whether the open one is as large as the pool has room for. One without writes may have one.
     pub fn has_no_room(&self) -> bool {
-        self.open_bytes > 0 && self.open_bytes >= self.room_bytes
+        self.open_bytes > 0 && self.open_bytes >= self.room.data_bytes
     }
 
     /// When the next write may go on, if it must wait (`dmu_tx_delay`).

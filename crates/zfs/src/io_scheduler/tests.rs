@@ -208,6 +208,36 @@ fn a_prefetch_that_is_waited_for_changes_its_class() {
     assert_eq!(scheduler.waiting(), 2);
 }
 
+/// Eight times as many prefetches take some eight times as long to hurry, not sixty-four times.
+#[test]
+fn hurrying_a_prefetch_takes_no_pass_over_all() {
+    let time = |requests: u64| {
+        let order: Vec<u64> = (0..requests).collect();
+        let mut scheduler = IoScheduler::new(SchedulerOptions::default());
+        for at in &order {
+            let request = request(Class::AsyncRead, READ, at * 100, 8);
+            scheduler.push(0, request);
+        }
+        let began = std::time::Instant::now();
+        for at in order {
+            scheduler.change_class(0, at as u32 * 100, Class::SyncRead);
+        }
+        began.elapsed()
+    };
+    let (few, many) = (time(2_000), time(16_000));
+    assert!(many < few * 32, "{few:?}, {many:?}");
+}
+
+/// What is no prefetch keeps its class, whoever owns it.
+#[test]
+fn only_prefetches_change_their_class() {
+    let mut scheduler = scheduler(apart(Class::Scrub, READ, &[1, 2]));
+    scheduler.change_class(0, 100_000, Class::SyncRead);
+    let mut members = Vec::new();
+    let first = scheduler.pop(0, &mut members).unwrap();
+    assert_eq!((first.class, first.first_sector), (Class::Scrub, 100_000));
+}
+
 /// What waits and what is active, in no order.
 #[derive(Default)]
 struct Model {

@@ -87,6 +87,83 @@ fn synchronous_writes_share_log_blocks() {
     assert!(machine.drives.writes > before, "the transaction group follows");
 }
 
+/// Of blocks below 4 KiB each may have its break: the score stays between 0 and 1.
+#[test]
+fn the_layout_score_of_small_blocks_is_a_share() {
+    let mut config = raid_z2(4 * MIB);
+    config.vdevs[0] =
+        Vdev { redundancy: Redundancy::Mirror { drives: 2 }, ashift: 9, ..config.vdevs[0] };
+    let volume = &mut config.volumes[0];
+    (volume.block_bytes, volume.stored_bytes, volume.filled_bytes) = (512, 512, 4 * MIB);
+    config.throttle_slots = None;
+    let mut machine = Machine::new(config);
+    let mut random = SplitMix(1);
+    for _ in 0..20_000 {
+        machine.issue(Direction::Write, random.next() % 8_192, 1);
+    }
+    machine.run_until(|_| false);
+    let file = machine.array.layout().luns[0].file;
+    assert_eq!(file.blocks, 1_024);
+    assert!((0.0..0.5).contains(&file.score), "{}", file.score);
+    assert!((1_024..=8_192).contains(&file.extents), "{}", file.extents);
+}
+
+/// dRAID with groups so wide that the least metaslabs hold no whole stripe is no vdev.
+#[test]
+fn a_vdev_has_whole_metaslabs() {
+    let vdev = |data, drive_mib| {
+        let redundancy =
+            Redundancy::Draid(strewn_zfs::Draid { children: 254, data, parity: 2, spares: 0 });
+        Vdev { redundancy, ashift: 16, drive_bytes: drive_mib * MIB, scale_down: 1 }
+    };
+    assert!(vdev(8, 10_000).has_metaslabs());
+    assert!(!vdev(8, 16).has_metaslabs());
+}
+
+/// Synchronous writes that overwrite the same few blocks take log blocks without end and dirty nothing more: those of a
+/// pool without a metaslab for the log lie among the data, and leave the transaction group its room.
+#[test]
+fn log_blocks_leave_transaction_groups_their_room() {
+    let mirror = Redundancy::Mirror { drives: 2 };
+    let raid_z = |drives, parity| Redundancy::RaidZ { drives, parity };
+    // Redundancy, ashift, KiB of a block, MiB of the volume and of what is overwritten, KiB of a write, writes at a
+    // time, MiB that may be dirty.
+    let pools = [
+        (mirror, 16, 64, 19, 1, 256, 500, 4),
+        (raid_z(3, 2), 12, 16, 19, 9, 256, 64, 16),
+        (raid_z(5, 3), 12, 64, 287, 28, 1_024, 500, 64),
+    ];
+    for (redundancy, ashift, block_kib, volume_mib, file_mib, write_kib, at_once, dirty_mib) in
+        pools
+    {
+        let mut config = raid_z2(volume_mib * MIB);
+        config.vdevs[0] = Vdev { redundancy, ashift, ..config.vdevs[0] };
+        let block_bytes = block_kib << 10;
+        let volume = &mut config.volumes[0];
+        (volume.block_bytes, volume.stored_bytes) = (block_bytes, block_bytes);
+        volume.filled_bytes = file_mib * MIB;
+        (config.dirty_limit_bytes, config.is_synchronous) = (dirty_mib * MIB, true);
+        let mut machine = Machine::new(config);
+        let mut random = SplitMix(1);
+        let (places, sectors) = ((file_mib << 10) / write_kib, write_kib * 2);
+        let mut issued = 0;
+        while issued < 4_000 {
+            while issued < machine.drives.answered + at_once {
+                machine.issue(Direction::Write, random.next() % places * sectors, sectors);
+                issued += 1;
+            }
+            let before = machine.drives.answered;
+            machine.run_until(|machine| machine.drives.answered > before);
+        }
+        machine.run_until(|_| false);
+        assert_eq!(
+            (machine.drives.answered, machine.drives.refused),
+            (issued, 0),
+            "{redundancy:?}"
+        );
+    }
+}
+
 /// Pools that are filled to the last block of their volumes go on, in pieces if need be, or refuse writes.
 #[test]
 fn full_pools_go_on() {

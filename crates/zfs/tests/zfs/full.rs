@@ -72,11 +72,15 @@ fn pools_that_are_nearly_full_go_on() {
         let mut machine = Machine::new(config);
         let (blocks, sectors) =
             (volume.bytes / u64::from(volume.block_bytes), u64::from(volume.block_bytes) / 512);
+        // Of some the same few blocks are written again and again, in some several at a time.
+        let few = random.next().is_multiple_of(3);
+        let at_once = if random.next().is_multiple_of(3) { 16.min(blocks) } else { 1 };
+        let places = if few { 64.min(blocks / at_once) } else { blocks / at_once };
         let mut issued = 0;
         for burst in 0..40 {
             for _ in 0..1 + random.next() % 400 {
-                let at = random.next() % blocks * sectors;
-                machine.issue(Direction::Write, at, sectors);
+                let at = random.next() % places * at_once * sectors;
+                machine.issue(Direction::Write, at, at_once * sectors);
                 issued += 1;
             }
             if burst == 10 && spares > 0 {

@@ -14,7 +14,7 @@ mod summary;
 use crate::beside::Beside;
 use crate::chart::ChartError;
 use crate::controller_work::CONTROLLER_WORK_HEADING;
-use crate::failures_table::{failure_columns, failure_rows};
+use crate::failures_table::{failure_columns, failure_notes, failure_rows};
 use crate::group_tables::{CLIENT_RAID_HEADING, PAGE_CACHE_HEADING, group_columns, group_rows};
 use crate::html::block::{Block, Section};
 use crate::overhead_table::{overhead_columns, overhead_rows};
@@ -25,8 +25,15 @@ use strewn_results::{Group, LayoutMap, Results, phase_figures};
 
 /// Returns a table and the note below it; nothing without the table.
 fn with_note(table: Option<Block>, note: Option<&str>) -> Vec<Block> {
-    let note = note.filter(|_| table.is_some()).map(Block::note);
-    table.into_iter().chain(note).collect()
+    with_notes(table, note)
+}
+
+fn with_notes<N: Into<String>>(
+    table: Option<Block>,
+    notes: impl IntoIterator<Item = N>,
+) -> Vec<Block> {
+    let Some(table) = table else { return Vec::new() };
+    [table].into_iter().chain(notes.into_iter().map(Block::note)).collect()
 }
 
 /// Returns the sections for which these results have something to show.
@@ -139,9 +146,9 @@ pub(super) fn all(
         section(
             "failures",
             "Spindles that failed",
-            with_note(
+            with_notes(
                 failure_columns(results).block("Failures and rebuilds", &failure_rows(results)),
-                results.rebuild_note(),
+                failure_notes(results),
             ),
         ),
         section("prediction", "Fitted and predicted", prediction::prediction(results)),

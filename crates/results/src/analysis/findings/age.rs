@@ -2,7 +2,7 @@
 
 use crate::data::array::ArrayResults;
 use crate::data::finding::{Finding, Severity};
-use crate::data::number::rounded;
+use crate::data::number::{duration, rounded};
 use crate::data::results::Results;
 use crate::data::segment::Segment;
 
@@ -27,10 +27,14 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
     let seconds: f64 = array.measured().map(|segment| segment.seconds).sum();
     let needed = seconds * 100.0 / written_percent;
     let text = format!(
-        "{}: too short to show age. Hosts have written {} % of the file, and {} % of its blocks have moved; a whole \
+        "{}: too short to show age. Hosts have written {} % of the file{}, and {} % of its blocks have moved; a whole \
          overwrite takes about {} segments at this rate, {} at full scale{}.",
         array.name,
         rounded(written_percent, 2),
+        match results.load.as_ref().is_some_and(|load| load.written_file_bytes.is_some()) {
+            true => " on the LUNs that they write to",
+            false => "",
+        },
         rounded(rewritten, 2),
         rounded(needed / first.seconds, 2),
         duration(needed * results.scaled.as_ref().map_or(1.0, |scaled| scaled.by.into())),
@@ -54,7 +58,8 @@ fn again(results: &Results) -> &'static str {
 
 /// Returns what hosts have written in all segments, in percent of the file; none if results do not tell.
 pub(super) fn written_percent(results: &Results, array: &ArrayResults) -> Option<f64> {
-    let file_mib = results.load.as_ref()?.file_bytes as f64 / BYTES_PER_MIB;
+    let load = results.load.as_ref()?;
+    let file_mib = load.written_file_bytes.unwrap_or(load.file_bytes) as f64 / BYTES_PER_MIB;
     let written: f64 = array.measured().map(|segment| written_mib(results, segment)).sum();
     Some(rounded(100.0 * written / file_mib, 4))
 }
@@ -70,15 +75,4 @@ fn written_mib(results: &Results, segment: &Segment) -> f64 {
     let mix = results.load.as_ref().and_then(|load| load.accesses.as_ref());
     let writes = mix.map_or(0.0, |mix| 1.0 - mix.read_percent / 100.0);
     segment.mib_per_s * segment.seconds * writes
-}
-
-/// Returns a time of the run in the unit that suits it.
-fn duration(seconds: f64) -> String {
-    let (value, unit) = match seconds {
-        ..120.0 => (seconds, "s"),
-        ..7_200.0 => (seconds / 60.0, "min"),
-        ..172_800.0 => (seconds / 3_600.0, "h"),
-        _ => (seconds / 86_400.0, "days"),
-    };
-    format!("{} {unit}", rounded(value, 2))
 }

@@ -1,13 +1,13 @@
 //! What limits each array.
 
-use super::rate::rates_are_met;
+use super::rate::{Rated, rated};
 use crate::analysis::busiest::{Busiest, busiest, busiest_spindles};
 use crate::analysis::like::like_pairs;
 use crate::data::array::ArrayResults;
 use crate::data::finding::{Finding, Severity};
 use crate::data::number::fixed;
 use crate::data::results::Results;
-use crate::data::segment::Segment;
+use crate::data::segment::{GroupFigures, Segment};
 
 /// A component that is busy for less of the time limits nothing by itself.
 const BUSY: f64 = 0.9;
@@ -30,7 +30,10 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
     let busy = |share: f64| fixed(100.0 * share, 0);
     let commands = fixed(last.commands_per_host_op(), 2);
     let name = &array.name;
-    let text = match busiest(results, last) {
+    let is_idle = controller.max(spindles) < BUSY;
+    // The mean over all spindles hides one group among idle ones.
+    let group = busiest_group(array, last).filter(|(_, busy)| is_idle && *busy >= BUSY);
+    let text = match (busiest(results, last), group, rated(results, array)) {
         _ if controller.min(spindles) >= BUSY && (controller - spindles).abs() < ALIKE => format!(
             "{name}: its controller and its spindles are the limit alike ({} and {} % busy), with {commands} commands an \
              operation of {} ms each.",
@@ -38,25 +41,45 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
             busy(spindles),
             fixed(last.spindle_commands.mean_service_ms, 1)
         ),
-        Busiest::Controller if controller >= BUSY => format!(
+        (Busiest::Controller, ..) if controller >= BUSY => format!(
             "{name}: its controller is the limit ({} % busy; spindles {} %), with {commands} spindle commands an \
              operation.",
             busy(controller),
             busy(spindles)
         ),
-        Busiest::Spindles if spindles >= BUSY => format!(
+        (Busiest::Spindles, ..) if spindles >= BUSY => format!(
             "{name}: its spindles are the limit ({} % busy; controller {} %), with {commands} commands an operation of \
              {} ms each.",
             busy(spindles),
             busy(controller),
             fixed(last.spindle_commands.mean_service_ms, 1)
         ),
-        Busiest::Log => return None,
-        _ if rates_are_met(results, array) => format!(
+        (Busiest::Log, ..) => return None,
+        (_, Some((group, of_group)), _) => format!(
+            "{name}: {group} is the limit ({} % busy; all spindles {} % in the mean, controller {} %), with {commands} \
+             commands an operation of {} ms each.",
+            busy(of_group),
+            busy(spindles),
+            busy(controller),
+            fixed(last.spindle_commands.mean_service_ms, 1)
+        ),
+        (.., Rated::All) => format!(
             "{name}: nothing of it is the limit, controller and spindles are busy for {} and {} % of the time: hosts are \
              held to their rates, and reach them.",
             busy(controller),
             busy(spindles)
+        ),
+        (.., Rated::Some { rated, others }) => format!(
+            "{name}: what {} has outstanding is the limit: controller and spindles are busy for {} and {} % of the time, \
+             and more outstanding would give more IOPS; {}.",
+            others.join(", "),
+            busy(controller),
+            busy(spindles),
+            match rated.as_slice() {
+                [only] => format!("{only} is held to its rate, and reaches it"),
+                several =>
+                    format!("{} are held to their rates, and reach them", several.join(", ")),
+            }
         ),
         _ if !is_loaded => format!(
             "{name}: neither controller nor spindles are the limit, busy for {} and {} % of the time: what hosts ask for at \
@@ -73,6 +96,16 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
     };
     let finding = Finding::of(name, "limit", Severity::Note, text);
     Some(finding.in_segment(last.index).with(figures(last)))
+}
+
+/// Returns the group or vdev whose spindles are busiest, and for which part of the time.
+fn busiest_group(array: &ArrayResults, segment: &Segment) -> Option<(String, f64)> {
+    let busy = |figures: &GroupFigures| {
+        figures.spindles.unwrap_or_default().max(figures.parity_spindles.unwrap_or_default())
+    };
+    let groups = (1..).zip(&array.parity_groups).zip(&segment.groups);
+    let all = groups.map(|((number, group), figures)| (group.words(number), busy(figures)));
+    all.max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
 fn figures(segment: &Segment) -> [(&'static str, f64); 3] {

@@ -6,6 +6,7 @@ mod difference;
 mod goal;
 mod limit;
 mod littles_law;
+mod metadata;
 mod rate;
 mod refused;
 mod spilled;
@@ -24,6 +25,7 @@ const FINDERS: [fn(&Results) -> Vec<Finding>; 10] = [
     age::find,
     warm_up::find,
     limit::find,
+    metadata::find,
     difference::find,
     step::find,
     littles_law::find,

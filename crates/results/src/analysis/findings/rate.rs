@@ -43,11 +43,28 @@ struct Missed<'r> {
     most: f64,
 }
 
-/// Returns whether workloads of an array are limited to rates, and all of these are met.
-pub(super) fn rates_are_met(results: &Results, array: &ArrayResults) -> bool {
-    let mut did = array.rated_segments().iter().flat_map(|segment| Did::all(results, segment));
-    let is_limited = did.any(|did| !results.rate_limits(did.workload).is_empty());
-    is_limited && missed_rates(results, array).is_empty()
+/// Which workloads of an array are limited to rates that all of these meet.
+pub(super) enum Rated {
+    /// None, or one misses its rate.
+    None,
+    /// All that are at work in the last segment.
+    All,
+    /// These, and others at work there are not limited.
+    Some { rated: Vec<String>, others: Vec<String> },
+}
+
+/// Returns which workloads of an array are limited to rates, and meet them.
+pub(super) fn rated(results: &Results, array: &ArrayResults) -> Rated {
+    let Some(last) = array.rated_segments().last() else { return Rated::None };
+    let (rated, others): (Vec<_>, Vec<_>) = Did::all(results, last)
+        .into_iter()
+        .map(|did| did.workload.to_owned())
+        .partition(|workload| !results.rate_limits(workload).is_empty());
+    match (rated.is_empty() || !missed_rates(results, array).is_empty(), others.is_empty()) {
+        (true, _) => Rated::None,
+        (false, true) => Rated::All,
+        (false, false) => Rated::Some { rated, others },
+    }
 }
 
 /// A segment that ended early says nothing of rates.

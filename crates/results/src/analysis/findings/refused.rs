@@ -1,6 +1,6 @@
 //! Snapshots and writes that were refused.
 
-use crate::data::array::ArrayResults;
+use crate::data::array::{ArrayResults, LayoutKind};
 use crate::data::finding::{Finding, Severity};
 use crate::data::number::grouped;
 use crate::data::results::Results;
@@ -31,8 +31,13 @@ fn snapshots(array: &ArrayResults) -> Option<Finding> {
             refused + taken
         ),
     };
-    let remedy =
-        if taken == 0 { "or thin volumes" } else { "thin volumes, or fewer snapshots kept" };
+    let is_pool = array.layout == LayoutKind::POOL;
+    let remedy = match (taken == 0, is_pool) {
+        (true, false) => "or thin volumes",
+        (false, false) => "thin volumes, or fewer snapshots kept",
+        (true, true) => "or sparse = true",
+        (false, true) => "sparse = true, or fewer snapshots kept",
+    };
     let text = format!(
         "{}: {what}. With each of them, what volumes reserve could not be overwritten in full: it takes more room, \
          {remedy}.",

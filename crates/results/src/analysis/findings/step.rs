@@ -1,6 +1,6 @@
 //! Steps within a run, and what began there.
 
-use crate::data::array::ArrayResults;
+use crate::data::array::{ArrayResults, LayoutKind};
 use crate::data::finding::{Finding, Severity};
 use crate::data::number::{fixed, signed};
 use crate::data::results::Results;
@@ -23,10 +23,10 @@ pub(super) fn find(results: &Results) -> Vec<Finding> {
     // Where hosts do different things, IOPS differ.
     let is_steady = results.workload.is_none();
     let arrays = results.arrays.iter().filter(|array| is_steady && array.phases.is_empty());
-    arrays.flat_map(of_array).collect()
+    arrays.flat_map(|array| of_array(results, array)).collect()
 }
 
-fn of_array(array: &ArrayResults) -> Vec<Finding> {
+fn of_array(results: &Results, array: &ArrayResults) -> Vec<Finding> {
     let segments = array.rated_segments();
     let changes: Vec<f64> = segments
         .windows(2)
@@ -58,7 +58,7 @@ fn of_array(array: &ArrayResults) -> Vec<Finding> {
             signed(changes[at], 1),
             before.index,
             after.index,
-            began(array, before, after)
+            began(results, array, before, after)
         );
         Finding::of(&array.name, "step", Severity::Note, text)
             .in_segment(after.index)
@@ -68,7 +68,7 @@ fn of_array(array: &ArrayResults) -> Vec<Finding> {
 }
 
 /// Returns what is different in a segment from the one before.
-fn began(array: &ArrayResults, before: &Segment, after: &Segment) -> String {
+fn began(results: &Results, array: &ArrayResults, before: &Segment, after: &Segment) -> String {
     let starts_at = |segment: &Segment| {
         let earlier = array.segments.iter().take_while(|one| one.index < segment.index);
         earlier.map(|one| one.seconds).sum::<f64>()
@@ -85,7 +85,18 @@ fn began(array: &ArrayResults, before: &Segment, after: &Segment) -> String {
     let added = array.parity_groups.iter().filter(|group| {
         group.added_at_seconds > 0.0 && (begin..end).contains(&group.added_at_seconds)
     });
-    what.extend(added.map(|_| "a parity group is added".to_owned()));
+    what.extend(added.map(|group| match group.class {
+        None => "a parity group is added".to_owned(),
+        Some(_) => "a vdev is added".to_owned(),
+    }));
+    let begun = |segment: &Segment| {
+        segment.relocation.and_then(|relocation| relocation.scan).map_or(0, |scan| scan.begun)
+    };
+    // As with failures, in either of the two.
+    let earlier = array.segments.iter().take_while(|one| one.index < before.index).last();
+    if begun(after) > earlier.map_or(0, begun) {
+        what.push(format!("{} begins", scan_words(results, array)));
+    }
     // For the first time in the run.
     let begins = |count: Count| {
         let mut earlier = array.segments.iter().take_while(|one| one.index < after.index);
@@ -107,7 +118,10 @@ fn began(array: &ArrayResults, before: &Segment, after: &Segment) -> String {
         ),
         (
             |one| one.cache.stalled_writes,
-            "writes wait for room in the log or the write cache for the first time",
+            match array.layout == LayoutKind::POOL {
+                true => "writes wait for room below the dirty limit for the first time",
+                false => "writes wait for room in the log or the write cache for the first time",
+            },
         ),
     ];
     let firsts = firsts.into_iter().filter(|(count, _)| begins(*count));
@@ -131,5 +145,18 @@ fn began(array: &ArrayResults, before: &Segment, after: &Segment) -> String {
     match what.is_empty() {
         true => "and nothing that is recorded began there".to_owned(),
         false => format!("where {}", what.join(", ")),
+    }
+}
+
+/// Returns what goes through an array's LUNs in the background.
+fn scan_words(results: &Results, array: &ArrayResults) -> &'static str {
+    let has = |table: &str| {
+        let prefix = format!("array.{}.zfs.{table}.", array.name);
+        results.settings.keys().any(|name| name.starts_with(&prefix))
+    };
+    match (has("rewrite"), has("send")) {
+        (true, _) => "a rewrite of the volumes",
+        (_, true) => "a send of the volumes",
+        _ => "a reallocation scan",
     }
 }

@@ -329,6 +329,12 @@ columns! {
     count("reallocation_scan_reads", relocated!(by_scans.reads))
         .headed("spindle\nreads\nof scans", "spindle reads of scans")
         .in_table_of(Relocation);
+    /// blocks of 4 KiB read to be sent away, which moves nothing
+    count("sent_blocks", relocated!(sent.blocks))
+        .headed("read to\nbe sent", "blocks read to be sent").in_table_of(Relocation);
+    /// read commands for these
+    count("sent_reads", relocated!(sent.reads))
+        .headed("spindle\nreads to\nsend", "spindle reads to send").in_table_of(Relocation);
     /// blocks of 4 KiB relocated to clean free space
     count("cleaning_blocks", relocated!(by_cleaning.blocks))
         .headed("relocated\nby\ncleaning", "blocks relocated by cleaning")
@@ -338,8 +344,15 @@ columns! {
         .headed("spindle\nreads of\ncleaning", "spindle reads of cleaning")
         .in_table_of(Relocation);
     /// data relocated for any cause, GiB
-    number("relocated_gib", Unit::Gib, computed(|at| Some(gib_of(at.segment.relocation?.blocks()))))
+    number("relocated_gib", Unit::Gib, computed(|at| {
+        let relocation = at.segment.relocation?;
+        relocation.sent.is_none().then(|| gib_of(relocation.blocks()))
+    }))
         .headed("relo-\ncated\nGiB", "relocated GiB").on(&[Terminal]).in_group(Relocation)
+        .unlisted();
+    /// data read to be sent away, GiB
+    number("sent_gib", Unit::Gib, computed(|at| Some(gib_of(at.segment.relocation?.sent?.blocks))))
+        .headed("sent\nGiB", "sent GiB").on(&[Terminal]).in_group(Relocation)
         .unlisted();
     /// read commands to relocate, for any cause
     count("relocation_reads", computed(|at| at.segment.relocation.map_or(0, |now| now.reads()).number()))

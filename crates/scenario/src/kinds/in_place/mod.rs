@@ -237,7 +237,7 @@ impl Kind for InPlace {
                 "an array that updates in place has no consistency points",
                 "leave it out: parity_per_kib and interrupt are what such an array may have",
             )),
-            Part::DiskGroups | Part::Blades => None,
+            Part::DiskGroups | Part::Blades | Part::RebuildSteps => None,
         }
     }
 
@@ -326,6 +326,7 @@ impl Kind for InPlace {
             data: group.spindles,
             parity: 0,
             added_at_seconds: 0.0,
+            class: None,
         });
         groups.collect()
     }

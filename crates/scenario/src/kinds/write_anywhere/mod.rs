@@ -497,6 +497,7 @@ impl Kind for WriteAnywhere {
             | Part::VolumeOfLun
             | Part::LaidOut
             | Part::Pair
+            | Part::RebuildSteps
             | Part::ConsistencyPoints => None,
         }
     }
@@ -610,6 +611,7 @@ impl Kind for WriteAnywhere {
             data: group.data_spindles,
             parity: group.parity.spindles(),
             added_at_seconds: seconds(group.from_ns),
+            class: None,
         });
         groups.collect()
     }
@@ -636,7 +638,7 @@ impl Kind for WriteAnywhere {
 
 fn check_right_sized(section: &Section<'_>, right_sized: u64, drive: u64) {
     if right_sized > drive {
-        let drive = Bytes(drive >> 30 << 30);
+        let drive = Bytes(drive).rounded_down();
         section.problem(
             "right_sized",
             format!("{} is more than the whole drive", Bytes(right_sized)),

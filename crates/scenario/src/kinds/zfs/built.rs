@@ -2,12 +2,45 @@
 
 use strewn_alloc::MapPicture;
 use strewn_results::ArrayMap;
-use strewn_zfs::{PipelineCosts, VolumeConfig, ZfsArray, ZfsConfig};
+use strewn_zfs::{AllocationClass, PipelineCosts, Vdev, VolumeConfig, ZfsArray, ZfsConfig};
 
 use super::{PlacedVdev, SyncWrites, Zfs};
 use crate::array::Array;
 use crate::build::{self, BuildError, Mapped};
+use crate::fields::Words;
+use crate::quantity::Bytes;
 use crate::scenario::Scenario;
+
+/// A vdev of a scenario that is scaled down has no room for metaslabs.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "drives of {} are too small for metaslabs: the pool's {class} vdev from spindle {first_spindle} on has {}, divided by \
+     {scale_down}; labels and boot blocks, which are not scaled down, take {} of a drive, and a vdev needs two metaslabs",
+    Bytes(*.drive_bytes).approximately(),
+    Bytes(*.drive_bytes * u64::from(*.scale_down)).approximately(),
+    Bytes(strewn_zfs::LABEL_START_BYTES + strewn_zfs::LABEL_END_BYTES).approximately()
+)]
+struct TooSmall {
+    drive_bytes: u64,
+    scale_down: u32,
+    class: &'static str,
+    first_spindle: u16,
+}
+
+/// Returns an error for the first vdev that is too small.
+fn check_metaslabs(placed: &[PlacedVdev], vdevs: &[Vdev]) -> Result<(), BuildError> {
+    let mut both = placed.iter().zip(vdevs);
+    let Some((placed, vdev)) = both.find(|(_, vdev)| !vdev.has_metaslabs()) else {
+        return Ok(());
+    };
+    let words = AllocationClass::WORDS.iter().find(|(_, class)| *class == placed.class);
+    Err(BuildError::of_kind(TooSmall {
+        drive_bytes: vdev.drive_bytes,
+        scale_down: vdev.scale_down,
+        class: words.map_or("normal", |(word, _)| word),
+        first_spindle: placed.first_spindle,
+    }))
+}
 
 /// Builds one array of a scenario.
 pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<ZfsArray, BuildError> {
@@ -20,13 +53,15 @@ pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<Zfs
     });
     let placed = zfs.placed_vdevs();
     let vdev = |placed: &PlacedVdev| placed.vdev(zfs, drive_bytes, scenario.spindle_stretch);
+    let vdevs: Vec<Vdev> = placed.iter().map(vdev).collect();
+    check_metaslabs(&placed, &vdevs)?;
     let classes = match zfs.further_vdevs.is_empty() {
         true => Vec::new(),
         false => placed.iter().map(|vdev| vdev.class).collect(),
     };
     let config = ZfsConfig {
         version: zfs.version,
-        vdevs: placed.iter().map(vdev).collect(),
+        vdevs,
         classes,
         late_vdevs: placed.iter().filter(|vdev| vdev.from_ns > 0).count(),
         special_small_bytes: zfs.special_small_bytes,

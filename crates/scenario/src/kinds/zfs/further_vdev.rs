@@ -1,6 +1,6 @@
 //! Top-level vdevs of a pool besides the first: of other sizes, of other classes, and those that are added.
 
-use strewn_results::{ParityGroup, seconds};
+use strewn_results::{ParityGroup, VdevClass, seconds};
 use strewn_zfs::{AllocationClass, Vdev};
 
 use super::{MOST_DRIVES_IN_ALL, Protection, VdevShape, Zfs};
@@ -59,7 +59,12 @@ impl PlacedVdev {
     pub(super) fn group(&self) -> ParityGroup {
         let (data, parity) = self.data_and_parity();
         let (first_spindle, added_at_seconds) = (self.first_spindle, seconds(self.from_ns));
-        ParityGroup { first_spindle, data, parity, added_at_seconds }
+        let class = Some(match self.class {
+            AllocationClass::Normal => VdevClass::Normal,
+            AllocationClass::Special => VdevClass::Special,
+            AllocationClass::Log => VdevClass::Log,
+        });
+        ParityGroup { first_spindle, data, parity, added_at_seconds, class }
     }
 }
 
@@ -152,7 +157,7 @@ impl Zfs {
                     ),
                 );
             } else if vdevs.shape.is_possible()
-                && vdevs.shape.vdev(self.ashift as u8, right_sized, 1).metaslabs().count < 2
+                && !vdevs.shape.vdev(self.ashift as u8, right_sized, 1).has_metaslabs()
             {
                 table.problem(
                     "right_sized",

@@ -521,6 +521,10 @@ impl Kind for Zfs {
             Part::Blades => {
                 Some(("a blade is an array that updates in place", "give [array.in_place]"))
             }
+            Part::RebuildSteps => Some((
+                "a ZFS pool has no such setting",
+                "resilvers and rebuilds of a pool have their own limits, which are not settings here: leave the key out",
+            )),
             Part::ConsistencyPoints => None,
         }
     }
@@ -582,9 +586,10 @@ impl Kind for Zfs {
         );
     }
 
-    fn warnings(&self, array: &Array, _: &dyn Fn(&Lun) -> u64) -> Vec<String> {
+    fn warnings(&self, array: &Array, file: &dyn Fn(&Lun) -> u64) -> Vec<String> {
         let special = self.special_warnings(array);
-        self.padding_warning(array).into_iter().chain(special).collect()
+        let blocks = self.padding_warning(array).into_iter().chain(self.compression_warning(array));
+        blocks.chain(self.snapshot_warning(array, file)).chain(special).collect()
     }
 
     fn without_protection_level(&self) -> Option<String> {
@@ -627,6 +632,10 @@ impl Kind for Zfs {
 
     fn relocates(&self) -> bool {
         self.scan().is_some()
+    }
+
+    fn sends(&self) -> bool {
+        self.send.is_some()
     }
 
     fn mapped<'a>(&self, array: &'a dyn Any) -> Option<&'a dyn Mapped> {

@@ -8,6 +8,7 @@ use super::{PlacedVdev, Zfs};
 use crate::array::Array;
 use crate::build;
 use crate::fields::Section;
+use crate::lun::Lun;
 use crate::quantity::Bytes;
 
 /// Bytes of an indirect block with all its pointers, compressed, as measured; two copies of each are stored.
@@ -153,13 +154,67 @@ impl Zfs {
     }
 
     pub(super) fn check_metaslabs(&self, section: &Section<'_>, drive_bytes: u64) {
-        if self.vdev(drive_bytes, 1).metaslabs().count < 2 {
+        if !self.vdev(drive_bytes, 1).has_metaslabs() {
             section.problem(
                 "drives",
                 format!("drives of {} are too small for metaslabs", Bytes(drive_bytes)),
                 "give drives of at least 64 MiB, as `zpool create` asks for".to_owned(),
             );
         }
+    }
+
+    /// Compression that leaves blocks as large as they are on their drives.
+    pub(super) fn compression_warning(&self, array: &Array) -> Option<String> {
+        if self.compressed_percent >= 100.0 || !self.shape.is_possible() {
+            return None;
+        }
+        let vdev = self.vdev(build::capacity_bytes(array), 1);
+        let taken = |bytes: u64| vdev.allocated_bytes(bytes);
+        (taken(self.stored_bytes()) == taken(self.block_bytes())).then(|| {
+            format!(
+                "array[{}].zfs: compression to {} % saves nothing: a block of {} takes {} with it and without it; a larger {} \
+                 would have it save something",
+                array.name,
+                self.compressed_percent,
+                Bytes(self.block_bytes()),
+                Bytes(taken(self.block_bytes())),
+                self.block_key()
+            )
+        })
+    }
+
+    /// Snapshots for which there is no room from the start, as volumes reserve what it takes to overwrite them
+    /// (`dsl_dataset_snapshot_reserve_space`). `file` has the bytes that are filled before the run.
+    pub(super) fn snapshot_warning(
+        &self,
+        array: &Array,
+        file: &dyn Fn(&Lun) -> u64,
+    ) -> Option<String> {
+        let is_larger_later = self.placed_vdevs().iter().any(|vdev| vdev.from_ns > 0);
+        if self.snapshots.is_none() || !self.reserves() || is_larger_later {
+            return None;
+        }
+        if !self.has_possible_vdevs() {
+            return None;
+        }
+        let drive_bytes = build::capacity_bytes(array);
+        let vdevs: Vec<Vdev> =
+            self.normal_at_start().map(|placed| placed.vdev(self, drive_bytes, 1)).collect();
+        let room = self.pool_bytes(drive_bytes, AllocationClass::Normal);
+        let room = room.saturating_sub(Pool::kept_free(&vdevs)) as f64;
+        let filled: u64 = build::luns(array).into_iter().map(file).sum();
+        let taken = filled as f64 / self.block_bytes() as f64 * self.bytes_for_a_block();
+        // A first snapshot has all of it, and all of it may be overwritten.
+        (2.0 * taken > room).then(|| {
+            let most = (room / 2.0 / self.bytes_for_a_block() * self.block_bytes() as f64) as u64;
+            format!(
+                "array[{}].zfs: no snapshot will be taken, for lack of room: volumes reserve what overwriting all {} of \
+                 their files takes beside it; sparse = true reserves nothing, and files of at most {} leave room for one",
+                array.name,
+                Bytes(filled).approximately(),
+                Bytes(most).rounded_down()
+            )
+        })
     }
 
     /// What blocks that fill no row of RAID-Z cost.
