@@ -17,7 +17,7 @@ use crate::data::finding::Finding;
 use crate::data::results::Results;
 
 /// In the order in which a reader needs them.
-const FINDERS: [fn(&Results) -> Vec<Finding>; 10] = [
+const FINDERS: [fn(&Results) -> Vec<Finding>; 11] = [
     refused::find,
     spilled::find,
     goal::find,
