@@ -58,6 +58,12 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
             busy(controller),
             busy(spindles)
         ),
+        _ if is_replayed_by_its_times(results) => format!(
+            "{name}: nothing of it is the limit, controller and spindles are busy for {} and {} % of the time: operations \
+             arrive at the times of the trace.",
+            busy(controller),
+            busy(spindles)
+        ),
         _ if !is_loaded => format!(
             "{name}: neither controller nor spindles are the limit, busy for {} and {} % of the time: what hosts ask for at \
              a time is.",
@@ -73,6 +79,12 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
     };
     let finding = Finding::of(name, "limit", Severity::Note, text);
     Some(finding.in_segment(last.index).with(figures(last)))
+}
+
+/// Whether the operations are those of a trace, at its times: no answer brings the next one on.
+fn is_replayed_by_its_times(results: &Results) -> bool {
+    let trace = results.workload.as_ref().and_then(|workload| workload.trace.as_ref());
+    trace.is_some_and(|trace| trace.replay == "open")
 }
 
 fn figures(segment: &Segment) -> [(&'static str, f64); 3] {
