@@ -246,13 +246,14 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
 /// Returns what the scenario would be refused for if it had so few segments itself: what begins only after its end.
 fn warnings_of_end(text: &str, name: &Path, segments: u32) -> Vec<String> {
     let shorter = [("segments".to_owned(), segments.to_string())];
-    let Err(SetError::Scenario(error)) = Scenario::parse_with(text, name, &shorter, &Disk) else {
+    let refused = Scenario::parse_with(text, name, &shorter, &Disk);
+    let Err(SetError::Invalid { problems, .. }) = refused else {
         return Vec::new();
     };
     let warning = |problem: &Problem| {
         format!("--segments {segments}: {} {}", problem.field(), problem.message())
     };
-    error.problems().iter().map(warning).collect()
+    problems.iter().map(warning).collect()
 }
 
 /// Most segments of a replay in which nothing arrives. Chosen: more than a night has minutes, and tables can be read.
