@@ -69,6 +69,8 @@ pub use failure::Failure;
 #[cfg(feature = "command")]
 pub use page_of_shipped::page as playground_page;
 #[cfg(feature = "command")]
+pub use shipped::shipped_scenario;
+#[cfg(feature = "command")]
 pub mod studies;
 
 pub use strewn_run::*;

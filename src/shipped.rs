@@ -108,6 +108,13 @@ pub(crate) const BASES: &[ShippedText] = texts![
     "scenarios/studies/bases/zfs-volblocksize-small.toml",
 ];
 
+/// Returns the text of the scenario of this name that ships.
+#[must_use]
+pub fn shipped_scenario(name: &str) -> Option<&'static str> {
+    let file = format!("scenarios/{name}.toml");
+    SCENARIOS.iter().find(|shipped| shipped.path == file).map(|shipped| shipped.text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

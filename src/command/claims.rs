@@ -4,14 +4,20 @@ use std::path::Path;
 
 use strewn::report;
 use strewn::results::{self, Claim, ClaimTest, ClaimVerdict, Claims, JudgedClaim, Results};
+use strewn::scenario::Scenario;
 use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::ClaimsArguments;
+use super::output_files::SCENARIO;
 use super::results_directory;
 
 /// What the five documents claim from which Strewn was made.
 const SHIPPED: &str = include_str!("../../docs/claims.toml");
 const SHIPPED_NAME: &str = "docs/claims.toml";
+
+/// What gives the results that verdicts are stated of.
+const HOW_TO_RUN: &str =
+    "run the scenario at full scale, with the seed and settings that it ships with";
 
 /// Prints what documents claim, with what runs say of it.
 pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
@@ -21,11 +27,29 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
         terminal::print(&lines.collect::<String>())?;
         return Ok(Ending::Complete);
     }
+    if claims.claims.is_empty() {
+        return Err(Failure::bad_input(
+            "the file of claims has no claims",
+            "give each a table [[claim]], as docs/claims.toml does",
+        ));
+    }
     let mut runs: Vec<Results> = Vec::new();
+    // Why a run is not the one that verdicts are stated of.
+    let mut others: Vec<String> = Vec::new();
     // What is kept of the tables says it too.
     let mut notes = String::new();
     for path in &arguments.runs {
-        let results = results_directory::results(path)?;
+        let (results, edited) = results_directory::results_and_edits(path)?;
+        match edited {
+            Some(edited) if arguments.check => {
+                return Err(Failure::failed(edited).with_help(
+                    "bring back the results that the run wrote, or run the scenario again",
+                ));
+            }
+            Some(edited) => terminal::say(&format!("warning: {edited}")),
+            None => {}
+        }
+        others.extend(difference(&results, path, arguments.claims.is_none()));
         if runs.iter().any(|other| other.scenario == results.scenario) {
             return Err(Failure::bad_input(
                 format!(
@@ -91,13 +115,29 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
             format!("the results have no figure of \"{}\"", judged.claim.claim),
             "correct the names under [[claim.figure]], or run the scenario to its end",
         )),
-        None if arguments.check => checked(&judged),
+        None if arguments.check => checked(&judged, &others),
         None => Ok(Ending::Complete),
     }
 }
 
-/// Fails if a claim has another verdict than stated.
-fn checked(judged: &[JudgedClaim<'_>]) -> Result<Ending, Failure> {
+/// Returns how a run is another than the one that verdicts are stated of: the scenario's own, at full scale. Of claims
+/// that ship, that is the scenario that ships.
+fn difference(results: &Results, path: &Path, claims_ship: bool) -> Option<String> {
+    let name = &results.scenario;
+    if let Some(scaled) = &results.scaled {
+        return Some(format!("{name} was run at 1/{} of full scale", scaled.by));
+    }
+    let folder = if path.is_dir() { Some(path) } else { path.parent() };
+    let beside = || std::fs::read_to_string(folder?.join(SCENARIO)).ok();
+    let shipped = strewn::shipped_scenario(name).filter(|_| claims_ship).map(str::to_owned);
+    let scenario = Scenario::parse(&shipped.or_else(beside)?, SCENARIO).ok()?;
+    (scenario.seed != results.seed).then(|| {
+        format!("{name} was run with seed {}, and its own is {}", results.seed, scenario.seed)
+    })
+}
+
+/// Fails if a claim has another verdict than stated, or if a run is not the one that verdicts are stated of.
+fn checked(judged: &[JudgedClaim<'_>], others: &[String]) -> Result<Ending, Failure> {
     let is_as_stated: Vec<bool> = judged.iter().filter_map(JudgedClaim::is_as_stated).collect();
     let missed = is_as_stated.iter().filter(|is_as_stated| !**is_as_stated).count();
     if missed > 0 {
@@ -105,9 +145,14 @@ fn checked(judged: &[JudgedClaim<'_>]) -> Result<Ending, Failure> {
             "{missed} of {} claims have another verdict than the one stated with them",
             is_as_stated.len()
         ))
-        .with_help(
-            "run the scenario at full scale, with the seed and settings that it ships with",
-        ));
+        .with_help(HOW_TO_RUN));
+    }
+    if !others.is_empty() {
+        return Err(Failure::failed(format!(
+            "verdicts are not stated of such runs: {}",
+            others.join("; ")
+        ))
+        .with_help(HOW_TO_RUN));
     }
     Ok(Ending::Complete)
 }

@@ -10,6 +10,7 @@ use strewn::sweep::shell_word;
 use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::NewArguments;
+use super::out_directory::is_replaceable;
 
 /// What `--out` calls standard output.
 const STANDARD_OUTPUT: &str = "-";
@@ -46,6 +47,12 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<Ending, Failure> {
     for file in [Some(&path), beside].into_iter().flatten() {
         if !arguments.force && file.symlink_metadata().is_ok() {
             return Err(is_there(file));
+        }
+        if !is_replaceable(file) {
+            return Err(Failure::bad_input(
+                format!("{} is there, and is no regular file", file.display()),
+                "give another name",
+            ));
         }
     }
     // The scenario comes last, so that one without its figures is never there.

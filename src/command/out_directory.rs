@@ -86,6 +86,12 @@ impl OutDirectory {
                 "move it away, or give another directory",
             ));
         }
+        if let Some(name) = names.iter().find(|name| !is_replaceable(&path.join(name))) {
+            return Err(Failure::bad_input(
+                format!("--out {shown}: {name} in it is no regular file, and would be replaced"),
+                "move it away, or give another directory",
+            ));
+        }
         Ok(Self { path: path.to_owned(), names, _claim: claim })
     }
 
@@ -152,6 +158,11 @@ impl OutDirectory {
         let message = format!("cannot write into {shown}: {}; {rest}", all.join(", "));
         Err(Failure::failed(message).with_help(help(first_is_written)))
     }
+}
+
+/// Whether nothing is at a path, or a regular file: to replace a device, a pipe or a symbolic link is to lose it.
+pub(crate) fn is_replaceable(path: &Path) -> bool {
+    path.symlink_metadata().map_or(true, |present| present.is_file())
 }
 
 /// Tests by trial whether results can be written: in the directory, or in its nearest existing ancestor. Permission

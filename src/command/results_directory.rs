@@ -5,9 +5,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use strewn::results::{LayoutMap, Results, ResultsError};
-use strewn::terminal::Failure;
+use strewn::terminal::{self, Failure};
 
 use super::output_files::{MAP, RESULTS, SCENARIO};
+use super::provenance;
 
 /// The files of a run that a report is built from.
 pub(crate) struct ResultsDirectory {
@@ -40,8 +41,17 @@ pub(crate) fn read(directory: &Path) -> Result<ResultsDirectory, Failure> {
     Ok(ResultsDirectory { results, map, scenario: text(&directory.join(SCENARIO))? })
 }
 
-/// Reads the results in a directory or a file.
+/// Reads the results in a directory or a file, and warns if they are not what a run wrote there.
 pub(crate) fn results(path: &Path) -> Result<Results, Failure> {
+    let (results, edited) = results_and_edits(path)?;
+    if let Some(edited) = edited {
+        terminal::say(&format!("warning: {edited}"));
+    }
+    Ok(results)
+}
+
+/// Reads the results in a directory or a file. Also returns a sentence if they are not what a run wrote there.
+pub(crate) fn results_and_edits(path: &Path) -> Result<(Results, Option<String>), Failure> {
     let file = if path.is_dir() { path.join(RESULTS) } else { path.to_owned() };
     let Some(text) = text(&file)? else {
         return Err(if path.is_dir() {
@@ -59,7 +69,13 @@ pub(crate) fn results(path: &Path) -> Result<Results, Failure> {
             )
         });
     };
-    Results::from_json(&text).map_err(|error| unreadable(&file, &error))
+    let results = Results::from_json(&text).map_err(|error| unreadable(&file, &error))?;
+    let edited = provenance::are_as_written(&file, &text) == Some(false);
+    let edited = edited.then(|| {
+        let (file, beside) = (file.display(), provenance::FILE);
+        format!("{file} was changed after its run: it has not the digest in {beside} beside it")
+    });
+    Ok((results, edited))
 }
 
 /// Reads a file; returns `None` if it does not exist.

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use strewn::report;
 use strewn::results::ArrayResults;
-use strewn::scenario::{Disk, Origin, Scenario, SettingValue};
+use strewn::scenario::{Disk, Nanoseconds, Origin, Problem, Scenario, SetError, SettingValue};
 use strewn::sweep::shell_word;
 use strewn::terminal::{self, Ending, Failure, Terminal};
-use strewn::{QUICK_SCALE_DOWN, RunError, RunOptions, SaveError, SavedRun, Unwritten};
+use strewn::{Load, QUICK_SCALE_DOWN, RunError, RunOptions, SaveError, SavedRun, Unwritten};
 
 use super::also::{self, Collecting};
 use super::arguments::RunArguments;
@@ -28,6 +28,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         None => scenario_file::load_with_text(path)?,
     };
     let name = scenario_file::name(path);
+    // As it was read: settings may be changed below.
+    let read = text.clone();
     if !arguments.set.is_empty() {
         (scenario, text) = Scenario::parse_with(&text, name, &arguments.set, &Disk)?;
         // The copy beside the results, and on the page, is of what was run.
@@ -37,12 +39,16 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         text = head + text.trim_start_matches('\u{feff}');
     }
     scenario.seed = arguments.seed.unwrap_or(scenario.seed);
+    let mut shortened = Vec::new();
     if let Some(segments) = arguments.segments {
         if !scenario.phases.is_empty() && segments > scenario.segments {
             return Err(Failure::bad_input(
                 format!("--segments {segments}: the phases have {} together", scenario.segments),
                 "give fewer to stop earlier, or make a phase longer: --set phase.1.segments=20",
             ));
+        }
+        if segments < scenario.segments && scenario.phases.is_empty() {
+            shortened = warnings_of_end(&text, name, segments);
         }
         scenario.segments = segments;
     }
@@ -72,7 +78,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
              --segments to run less of it",
         ));
     }
-    for warning in scenario.warnings() {
+    for warning in scenario.warnings().into_iter().chain(shortened) {
         terminal::say(&format!("warning: {warning}"));
     }
     if arguments.brief && arguments.format.is_for_programs() {
@@ -105,10 +111,21 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
     if let Some(log) = &arguments.record_iolog {
         check_log(log, &scenario)?;
     }
-    let inputs = provenance::inputs(path, &scenario, &arguments.load);
+    let mut inputs = provenance::inputs(path, &scenario, &arguments.load);
+    match &resumed {
+        Some(saved) if arguments.out.is_some() => inputs.extend(provenance::saved(saved)),
+        Some(_) => {}
+        None if path == Path::new(scenario_file::STANDARD_INPUT) => {
+            inputs.insert(0, provenance::Input::of_text(name.to_string_lossy(), &read));
+        }
+        None => {}
+    }
     let load = load::read(&arguments.load, &scenario)?;
     if let Some(with_volumes) = load.as_ref().and_then(|load| load.with_volumes(&scenario)) {
         scenario = with_volumes;
+    }
+    if let (Some(load), None) = (&load, arguments.segments) {
+        refuse_emptiness(load, scenario.segment_ns)?;
     }
     let own = load.as_ref().and_then(|load| load::segments(load, scenario.segment_ns));
     if let (Some(own), None) = (own, arguments.segments) {
@@ -224,6 +241,38 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
         terminal::say(&help);
     }
     Ok(Ending::of(&results))
+}
+
+/// Returns what the scenario would be refused for if it had so few segments itself: what begins only after its end.
+fn warnings_of_end(text: &str, name: &Path, segments: u32) -> Vec<String> {
+    let shorter = [("segments".to_owned(), segments.to_string())];
+    let refused = Scenario::parse_with(text, name, &shorter, &Disk);
+    let Err(SetError::Invalid { problems, .. }) = refused else {
+        return Vec::new();
+    };
+    let warning = |problem: &Problem| {
+        format!("--segments {segments}: {} {}", problem.field(), problem.message())
+    };
+    problems.iter().map(warning).collect()
+}
+
+/// Most segments of a replay in which nothing arrives. Chosen: more than a night has minutes, and tables can be read.
+const MOST_EMPTY_SEGMENTS: u64 = 5_000;
+
+/// Refuses a replay that would measure nothing for most of its time.
+fn refuse_emptiness(load: &Load, segment_ns: u64) -> Result<(), Failure> {
+    let empty = load.empty_segments();
+    if empty <= MOST_EMPTY_SEGMENTS {
+        return Ok(());
+    }
+    let of = Nanoseconds(segment_ns);
+    Err(Failure::bad_input(
+        format!(
+            "nothing of the trace arrives in {empty} segments of {of}, which would all be simulated"
+        ),
+        "give --closed-loop-trace to leave its times out, --speedup to shorten them, --segments for the first ones only, \
+         or longer segments: --set segment=\"1 h\"",
+    ))
 }
 
 /// Returns whether two paths lead to the same directory, which may not be there yet.

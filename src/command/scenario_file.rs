@@ -23,7 +23,7 @@ const OF_OTHER_TOOLS: [(&str, &str, &str); 4] = [
 ];
 
 /// The path that stands for standard input.
-const STANDARD_INPUT: &str = "-";
+pub(crate) const STANDARD_INPUT: &str = "-";
 /// Name of standard input in error messages. Paths in such a scenario are relative to the current directory.
 const STANDARD_INPUT_NAME: &str = "standard input";
 

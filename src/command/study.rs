@@ -11,7 +11,7 @@ use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::StudyArguments;
 use super::sweep_files;
-use super::sweep_work::{check_directory, estimated, run_plan};
+use super::sweep_work::{check_directory, check_work, estimated, run_plan};
 
 /// Runs studies that ship, one after another.
 pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
@@ -26,6 +26,7 @@ pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
     let plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     let out = arguments.out.as_deref().unwrap_or(Path::new("."));
     arguments.pictures.check_against(Some(out))?;
+    check_work(&arguments.work)?;
     let store = |plan: &Plan| Store::new(out.join(&plan.study.name));
     for plan in &plans {
         let store = store(plan);

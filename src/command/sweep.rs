@@ -11,7 +11,7 @@ use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::SweepArguments;
 use super::sweep_files;
-use super::sweep_work::{check_directory, estimated, run_plan};
+use super::sweep_work::{check_directory, check_work, estimated, run_plan};
 
 /// Runs a study, or writes what runs it on a cluster.
 pub(crate) fn sweep(arguments: &SweepArguments) -> Result<Ending, Failure> {
@@ -28,6 +28,9 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> Result<Ending, Failure> {
         None => store.read_plan()?,
     };
     let is_here = !arguments.plan && !arguments.slurm && arguments.kubernetes.is_none();
+    if is_here {
+        check_work(&arguments.work)?;
+    }
     let estimate = estimated(&plan, &store, &arguments.work, is_here)?;
     if arguments.work.dry_run {
         return Ok(Ending::Complete);

@@ -14,6 +14,17 @@ use super::metrics;
 use super::metrics::sweep::{SweepState, SweepWatch};
 use super::out_directory::try_to_write;
 
+/// Checks what runs need beside their directory, before anything is written.
+pub(crate) fn check_work(arguments: &SweepWorkArguments) -> Result<(), Failure> {
+    #[cfg(unix)]
+    if let (Some(place), false) = (&arguments.metrics, arguments.dry_run) {
+        metrics::check(place)?;
+    }
+    #[cfg(not(unix))]
+    let _ = arguments;
+    Ok(())
+}
+
 /// Runs what is missing of a plan, shows the progress, also as metrics, and returns the table of all runs.
 pub(crate) fn run_plan(
     plan: &Plan,

@@ -43,6 +43,21 @@ fn a_quick_run_costs_an_eighth() {
 }
 
 #[test]
+fn regression_what_does_not_fit_can_be_measured_at_a_smaller_scale() {
+    let folder = Folder::new();
+    let (head, _) = crate::common::SMALL.split_once("[[array]]\nname = \"inplace\"").unwrap();
+    let head = head.replace("published = \"small.published.toml\"\n", "");
+    let fitted = "[array.fitted]\nparameters = [\"processor.host_operation\"]\nsegments = [1]\n";
+    let large = format!("{}\n[array.page_cache]\nsize = \"900 TiB\"\n", head.replace(fitted, ""));
+    folder.write("large.toml", &large);
+    let words = ["bench", "large.toml", "--seconds", "0.1"];
+    folder.strewn(&words).refused(&["MiB of memory", "help: measure a smaller one: --scale-down "]);
+    let scaled = ["bench", "small.toml", "--scale-down", "16", "--seconds", "0.1"];
+    folder.strewn(&scaled).succeeded();
+    folder.strewn(&[&scaled[..], &["--quick"]].concat()).refused(&["cannot be used with"]);
+}
+
+#[test]
 fn what_is_not_there_is_named() {
     let folder = Folder::new();
     let anyhow = folder.strewn(&["bench", "small.toml", "--array", "anyhow"]);

@@ -177,3 +177,15 @@ fn a_run_at_a_smaller_scale_says_when_its_spindles_fail() {
     let tables = run_changed(&[many, many], &["--quick"]).1.succeeded();
     assert!(tables.contains(said), "{tables}");
 }
+
+/// A file with so few segments is refused; a run that is cut short on the command line says what it leaves out.
+#[test]
+fn regression_a_run_that_ends_before_its_failures_says_so() {
+    let (_, ran) = run_changed(&[], &["--segments", "1", "--brief"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    for part in ["warning: --segments 1: ", "failure", "is 1 min", "the run ends at 30 s"] {
+        assert!(ran.stderr.contains(part), "no {part:?} in\n{}", ran.stderr);
+    }
+    let (_, ran) = run_changed(&[], &["--segments", "3", "--brief"]);
+    assert!(!ran.stderr.contains("warning: --segments"), "{}", ran.stderr);
+}

@@ -383,6 +383,50 @@ fn regression_nothing_is_written_over_but_what_the_command_has_written() {
 }
 
 #[test]
+fn regression_figures_of_looks_replace_only_their_like() {
+    let folder = folder();
+    folder.write("looked.at", "precious");
+    folder.write("notes", "keep me\n");
+    std::os::unix::fs::symlink("notes", folder.path("link")).unwrap();
+    let pipe = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap();
+    assert!(pipe.success());
+    let looks = |metrics: &'static str| {
+        let once = ["looked.at", "--every", "1s", "--times", "1", "--append", "h.csv"];
+        [&once[..], &["--metrics", metrics]].concat()
+    };
+    // A pipe has no contents to compare: to read it would be to wait.
+    for (metrics, says) in [
+        ("looked.at", "a file to be looked at"),
+        ("./h.csv", "to be written twice"),
+        ("h.svg", "to be written twice"),
+        ("notes", "strewn file has not written it"),
+        ("link", "no regular file"),
+        ("pipe", "no regular file"),
+        ("/dev/null", "no regular file"),
+        ("none/strewn.prom", "there is no directory none"),
+    ] {
+        let ran = folder.strewn(&[&["file"], &looks(metrics)[..]].concat());
+        ran.refused(&[says, "help: "]);
+        assert!(!folder.path("h.csv").exists());
+    }
+    let append = ["file", "looked.at", "--append"];
+    for history in ["link", "pipe"] {
+        folder.strewn(&[&append[..], &[history]].concat()).refused(&["no regular file"]);
+    }
+    let beside = ["--out", "out", "--append", "out/files.csv"];
+    folder.strewn(&[&["file", "looked.at"], &beside[..]].concat()).refused(&["written twice"]);
+    // What it has written, it replaces.
+    for _ in 0..2 {
+        folder.strewn(&[&["file"], &looks("strewn.prom")[..]].concat()).succeeded();
+    }
+    assert_eq!(
+        (folder.read("looked.at"), folder.read("notes")),
+        ("precious".into(), "keep me\n".into())
+    );
+    assert!(folder.path("link").symlink_metadata().unwrap().is_symlink());
+}
+
+#[test]
 fn regression_a_directory_that_is_named_twice_is_counted_once() {
     let folder = folder();
     std::fs::create_dir_all(folder.path("tree/sub")).unwrap();

@@ -121,6 +121,10 @@ fn a_place_that_cannot_be_is_refused_and_the_array_ends_as_it_began() {
         ("none/m.sock", &["--metrics", "cannot listen at none/m.sock"]),
         (&long, &["at most about a hundred bytes", "shorter path"]),
         ("192.0.2.1:9100", &["not a loopback address", "127.0.0.1"]),
+        ("127.0.0.1:99999", &["127.0.0.1:99999 is no address with a port", "port of 127.0.0.1"]),
+        ("localhost:9611", &["localhost:9611 is no address with a port"]),
+        ("9611", &["9611 is no address with a port", "./metrics.sock"]),
+        ("127.0.0.1", &["127.0.0.1 is no address with a port"]),
     ] {
         let words = ["array", "serve", "a", "--socket", "lun.sock", "--metrics", place];
         folder.strewn(&words).refused(fragments);
@@ -135,6 +139,12 @@ fn a_sweep_tells_what_is_done_and_left() {
     let study = "schema = 1\nname = \"small\"\ntitle = \"t\"\nquestion = \"q\"\nscenario = \"small.toml\"\nreplicates = 40\n\
                  [[axis]]\nname = \"outstanding\"\nsetting = \"anywhere.outstanding\"\nvalues = [4, 16]\n";
     folder.write("study.toml", study);
+    // Refused before anything is written.
+    for place in ["study.toml", "localhost:9611"] {
+        let words = ["sweep", "study.toml", "--out", "s", "--metrics", place];
+        folder.strewn(&words).refused(&["--metrics: ", place]);
+        assert!(!folder.path("s").exists());
+    }
     let words = ["sweep", "study.toml", "--out", "s", "--jobs", "1", "--metrics", "m.sock"];
     let mut child =
         folder.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -134,6 +134,23 @@ fn a_place_that_cannot_be_written_is_refused_before_the_run() {
     assert_eq!(folder.contents(), before);
 }
 
+#[cfg(unix)]
+#[test]
+fn regression_force_replaces_no_links_pipes_and_devices() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("out")).unwrap();
+    folder.write("archive.json", "precious");
+    std::os::unix::fs::symlink("../archive.json", folder.path("out/results.json")).unwrap();
+    let forced = ["run", "small.toml", "--out", "out", "--force"];
+    folder.strewn(&forced).refused(&["results.json in it is no regular file", "move it away"]);
+    assert!(folder.path("out/results.json").symlink_metadata().unwrap().is_symlink());
+    std::os::unix::fs::symlink("archive.json", folder.path("mine.toml")).unwrap();
+    folder.strewn(&["new", "mine", "--force"]).refused(&["mine.toml is there, and is no regular"]);
+    std::os::unix::fs::symlink("archive.json", folder.path("small.sensitivity.toml")).unwrap();
+    folder.strewn(&["sensitivity", "small.toml"]).refused(&["is no regular file", "--dry-run"]);
+    assert_eq!(folder.read("archive.json"), "precious");
+}
+
 #[test]
 fn a_scenario_that_is_refused_leaves_no_directory() {
     let folder = Folder::new();

@@ -218,3 +218,42 @@ fn claims_are_judged_by_results() {
         folder.strewn(&["claims", "--claims", "claims.toml", "out"]).refused(&[error]);
     }
 }
+
+/// Verdicts are stated of what a scenario itself gives, and of nothing that was written by hand.
+#[test]
+fn regression_claims_of_other_runs_and_of_edited_results_fail_a_check() {
+    let folder = folder();
+    let stated = CLAIMS.replacen("is small.\"", "is small.\"\nverdict = \"contradicted\"", 1);
+    folder.write("stated.toml", &stated);
+    let check = ["claims", "--claims", "stated.toml", "--check"];
+    folder.strewn(&["run", "small.toml", "--out", "out"]).succeeded();
+    folder.strewn(&[&check[..], &["out"]].concat()).succeeded();
+    for (out, more, says) in [
+        ("other", ["--seed", "8"], "small was run with seed 8, and its own is 7"),
+        ("scaled", ["--scale-down", "2"], "small was run at 1/2 of full scale"),
+    ] {
+        let ran = folder.strewn(&[&["run", "small.toml", "--out", out], &more[..]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let checked = folder.strewn(&[&check[..], &[out]].concat());
+        assert_eq!(checked.code, Some(1), "{}{}", checked.stdout, checked.stderr);
+        if !checked.stderr.contains("have another verdict") {
+            assert!(checked.stderr.contains(says), "{}", checked.stderr);
+        }
+    }
+    let edited = folder.read("out/results.json").replacen("\"mean\": ", "\"mean\": 3", 1);
+    folder.write("out/results.json", &edited);
+    let says = "out/results.json was changed after its run";
+    let checked = folder.strewn(&[&check[..], &["out"]].concat());
+    assert_eq!(checked.code, Some(1), "{}{}", checked.stdout, checked.stderr);
+    assert!(checked.stderr.contains(says) && checked.stderr.contains("help: "));
+    let judge = ["claims", "--claims", "stated.toml", "out"];
+    for words in [&judge[..], &["compare", "out", "other"], &["report", "out"]] {
+        let ran = folder.strewn(words);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(ran.stderr.contains("warning: ") && ran.stderr.contains(says), "{}", ran.stderr);
+    }
+    folder.write("none.toml", "");
+    folder
+        .strewn(&["claims", "--claims", "none.toml", "out"])
+        .refused(&["has no claims", "[[claim]]"]);
+}

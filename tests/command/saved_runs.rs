@@ -546,7 +546,7 @@ fn damaged_and_foreign_files_are_refused_by_name() {
 #[test]
 fn a_run_that_was_shortened_is_saved_as_such() {
     let folder = failing();
-    let json = begun(&folder, &["--json"]).succeeded();
+    let json = begun(&folder, &["--json"]).stdout;
     let read = Results::from_json(&json).unwrap();
     assert!(!read.partial && read.arrays.iter().all(|array| array.segments.len() == 2));
 }

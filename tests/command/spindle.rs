@@ -206,7 +206,7 @@ fn slips_in_a_trace_are_named_by_line_column_and_field() {
         Slip { trace: "id\0,arrival_ms\n", says: &["bad.csv:1: the line is not text"] },
     ];
     let folder = Folder::new();
-    folder.write("responses.csv", "mine");
+    folder.write("responses.csv", "id,response_ms\nmine,1\n");
     for Slip { trace, says } in slips {
         for text in [trace.as_bytes().to_vec(), gzip(trace)] {
             fs::write(folder.path("bad.csv"), text).unwrap();
@@ -260,18 +260,25 @@ fn places_that_cannot_be_written_are_refused_before_the_replay() {
     let folder = Folder::new();
     folder.write("trace.csv", &trace());
     fs::create_dir(folder.path("directory")).unwrap();
+    folder.write("drive.toml", &folder.strewn(&["spindle", "--print", CHEETAH]).succeeded());
     let before = folder.contents();
     for (out, says) in [
+        ("drive.toml", "--out drive.toml: is there, and holds no response times"),
         ("directory", "--out directory: is a directory"),
         ("none/responses.csv", "there is no such directory"),
         ("trace.csv", "--out trace.csv: is the trace itself"),
         ("./directory/../trace.csv", "is the trace itself"),
         ("trace.csv/responses.csv", "there is no such directory"),
     ] {
-        let words = ["spindle", CHEETAH, "--replay", "trace.csv", "--out", out];
+        let words = ["spindle", "drive.toml", "--replay", "trace.csv", "--out", out];
         folder.strewn(&words).refused(&[says, "help: "]);
     }
     assert_eq!(folder.contents(), before);
+    // What it has written, it replaces.
+    for _ in 0..2 {
+        let words = ["spindle", CHEETAH, "--replay", "trace.csv", "--out", "new.csv"];
+        folder.strewn(&words).succeeded();
+    }
     // A device is written into, and stays one.
     let words = ["spindle", CHEETAH, "--replay", "trace.csv", "--out", "/dev/null"];
     folder.strewn(&words).succeeded();

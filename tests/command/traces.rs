@@ -261,6 +261,79 @@ fn mistakes_are_found_with_their_place_and_a_remedy() {
 }
 
 #[test]
+fn regression_a_record_of_impossible_length_is_refused_with_its_line() {
+    let folder = folder("inplace");
+    for length in ["4294967297", "4398046511104", "9223372036854775808"] {
+        folder.write("huge.csv", &format!("0,R,0,4096,10\n0,W,0,{length},20\n"));
+        let says = format!("huge.csv:2: a record of {length} bytes");
+        for words in [&["trace", "huge.csv"][..], &["run", "one.toml", "--trace", "huge.csv"]] {
+            folder.strewn(words).refused(&[&says, "help: correct the length", "4 GiB"]);
+        }
+    }
+    folder.write("large.csv", "0,R,0,4096,10\n0,W,0,4294967296,20\n");
+    assert_eq!(figures(&folder, &["large.csv"]).footprint.blocks, 1 << 20);
+}
+
+/// Each of these takes milliseconds to count, and all together minutes.
+#[cfg(unix)]
+#[test]
+fn regression_a_signal_ends_the_counting_of_large_records() {
+    let folder = Folder::new();
+    let records =
+        (0..60_000_u64).map(|number| format!("0,W,{},4294967296,{number}\n", number << 32));
+    folder.write("large.csv", &records.collect::<String>());
+    let mut command = folder.command(&["trace", "large.csv"]);
+    let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    assert!(child.try_wait().unwrap().is_none(), "it was over before it was stopped");
+    let stopped = std::process::Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    assert!(stopped.success());
+    let began = std::time::Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+#[test]
+fn regression_zeros_after_gzip_data_are_padding() {
+    let folder = Folder::new();
+    let gzip = std::fs::read(sample("msr.csv.gz")).unwrap();
+    let operations = figures(&folder, &[&sample("msr.csv.gz")]).operations;
+    let zeros = vec![0; 100_000];
+    std::fs::write(folder.path("padded.csv.gz"), [&gzip[..], &zeros].concat()).unwrap();
+    assert_eq!(figures(&folder, &["padded.csv.gz"]).operations, operations);
+    std::fs::write(folder.path("rubbish.csv.gz"), [&gzip[..], &zeros, b"x"].concat()).unwrap();
+    let rubbish = folder.strewn(&["trace", "rubbish.csv.gz"]);
+    assert_eq!(rubbish.code, Some(2), "{}", rubbish.stderr);
+}
+
+#[test]
+fn regression_a_replay_that_is_empty_for_months_is_refused() {
+    let folder = folder("inplace");
+    folder.write("sparse.csv", "0,R,0,4096,10\n0,R,4096,4096,15552000000010\n");
+    let run = ["run", "one.toml", "--trace", "sparse.csv", "--json"];
+    folder.strewn(&run).refused(&[
+        "nothing of the trace arrives in 3110399 segments of 5 s",
+        "--closed-loop-trace",
+        "--speedup",
+        "--segments",
+    ]);
+    for more in [&["--closed-loop-trace"][..], &["--segments", "2"], &["--speedup", "1000000"]] {
+        let ran = folder.strewn(&[&run[..], more].concat());
+        assert_eq!(ran.code, Some(0), "{more:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn regression_times_of_a_trace_are_the_limit_of_its_replay() {
+    let folder = folder("inplace");
+    folder.write("few.csv", "0,R,0,4096,0\n0,R,4096,4096,1000000\n0,R,0,4096,6000000\n");
+    let text = folder.strewn(&["run", "one.toml", "--trace", "few.csv", "--brief"]);
+    assert_eq!(text.code, Some(0), "{}", text.stderr);
+    assert!(text.stdout.contains("operations arrive at the times of the trace"), "{}", text.stdout);
+    assert!(!text.stdout.contains("what hosts ask for"), "{}", text.stdout);
+}
+
+#[test]
 fn figures_are_the_same_each_time() {
     let folder = Folder::new();
     let file = sample("blktrace-big.bin.zst");

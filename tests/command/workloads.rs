@@ -854,4 +854,29 @@ fn a_run_says_what_it_was_made_of() {
     let inputs = traced["inputs"].as_array().unwrap();
     let trace = inputs.iter().find(|input| input["path"] == "t.spc").unwrap();
     assert_eq!(trace["sha256"], sha256(folder.read("t.spc").as_bytes()));
+
+    let digest = |provenance: &serde_json::Value, path: &str| -> serde_json::Value {
+        let inputs = provenance["inputs"].as_array().unwrap();
+        let input = inputs.iter().find(|input| input["path"] == path);
+        input.unwrap_or_else(|| panic!("no {path} in {inputs:?}"))["sha256"].clone()
+    };
+    folder.write("t.csv", "3,R,0,4096,10\n3,W,0,4096,20\n");
+    folder.write("sizes.csv", "3,1048576\n");
+    let volumes = ["--trace", "t.csv", "--trace-volumes", "3", "--trace-sizes", "sizes.csv"];
+    let sized = provenance(&[&["--out", "out", "--force"], &volumes[..]].concat());
+    assert_eq!(digest(&sized, "sizes.csv"), sha256(folder.read("sizes.csv").as_bytes()));
+    let read = |words: &[&str]| -> serde_json::Value {
+        let file = std::fs::File::open(folder.path("one.toml")).unwrap();
+        let ran = folder.command(words).stdin(file).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        serde_json::from_str(&folder.read("out/provenance.json")).unwrap()
+    };
+    let piped = read(&["run", "-", "--out", "out", "--force", "--set", "segments=1"]);
+    assert_eq!(digest(&piped, "standard input"), sha256(folder.read("one.toml").as_bytes()));
+    read(&["run", "one.toml", "--save", "saved", "--out", "out", "--force"]);
+    let state = std::fs::read(folder.path("saved/run.state")).unwrap();
+    let resumed = read(&["run", "--resume", "saved", "--out", "out", "--force"]);
+    assert_eq!(digest(&resumed, "saved/run.state"), sha256(&state));
+    let scenario = digest(&resumed, "scenario of saved");
+    assert_eq!(scenario, sha256(folder.read("one.toml").as_bytes()));
 }

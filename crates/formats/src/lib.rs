@@ -60,4 +60,4 @@ pub mod trace;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub use text::{ErrorKind, FileFormatError, FilePosition, WriteError};
+pub use text::{ErrorKind, FileFormatError, FilePosition, GzipReader, WriteError};

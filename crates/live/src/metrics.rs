@@ -44,6 +44,9 @@ pub enum MetricsError {
     /// The address is not a loopback address: there is no encryption and no password.
     #[error("{0} is not a loopback address, and there is neither encryption nor a password")]
     NotLoopback(SocketAddr),
+    /// The place looks like an address, and is none that can be listened at.
+    #[error("{0} is no address with a port, such as 127.0.0.1:9610")]
+    NoAddress(String),
     /// The path cannot be that of a socket.
     #[error(
         "{} cannot be a socket's path: that has at most about a hundred bytes, and none of them is 0",
@@ -78,6 +81,15 @@ impl AsFd for Listener {
     }
 }
 
+/// Whether someone who wrote this meant an address: a port alone, an IP address alone, or anything with a port, without
+/// a directory in front.
+fn looks_like_address(place: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let has_port = place.rsplit_once(':').is_some_and(|(_, port)| is_number(port));
+    let is_ip = place.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok();
+    !place.contains('/') && (has_port || is_ip || is_number(place))
+}
+
 /// A server of metrics. It ends when it is dropped, and its socket's file is gone then.
 #[derive(Debug)]
 pub struct MetricsServer {
@@ -88,7 +100,8 @@ pub struct MetricsServer {
 
 impl MetricsServer {
     /// Serves what `page` returns at `place`: a loopback address with a port, as 127.0.0.1:9100, or the path of a new
-    /// Unix socket that only the owner of this process may open. `page` is called on the server's threads.
+    /// Unix socket that only the owner of this process may open. What looks like an address is never a path: such a
+    /// socket is `./host:1`. `page` is called on the server's threads.
     ///
     /// # Errors
     /// See [`MetricsError`]. A socket that a dead server has left is replaced.
@@ -109,6 +122,7 @@ impl MetricsServer {
                 let address = listener.local_addr().map_err(failed)?;
                 (Listener::Tcp(listener), format!("http://{address}/metrics"))
             }
+            Err(_) if looks_like_address(&shown) => return Err(MetricsError::NoAddress(shown)),
             Err(_) => {
                 if std::os::unix::net::SocketAddr::from_pathname(place).is_err() {
                     return Err(MetricsError::SocketPath(place.to_owned()));

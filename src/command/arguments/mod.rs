@@ -32,7 +32,7 @@ pub(crate) use sweep::{StudyArguments, SweepArguments, SweepPointArguments, Swee
 pub(crate) use trace::TraceArguments;
 pub(crate) use values::{MOST_SEGMENTS, seed, segments, whole_number};
 
-use values::{bench_seconds, jobs, template};
+use values::{bench_seconds, jobs, scale_down, template};
 
 #[cfg(unix)]
 use super::array::ArrayArguments;
@@ -204,6 +204,9 @@ pub(crate) struct BenchArguments {
     /// Measure at an eighth of full scale, for what `strewn run --quick` will cost
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Measure at 1/N of full scale, for what `strewn run --scale-down N` will cost
+    #[arg(long, value_name = "N", conflicts_with = "quick", allow_negative_numbers = true, value_parser = scale_down)]
+    pub(crate) scale_down: Option<u32>,
     #[command(flatten)]
     pub(crate) format: FormatArguments,
 }

@@ -75,7 +75,8 @@ pub(crate) struct ClaimsArguments {
     /// Fail if a claim has another verdict than the one stated with it
     ///
     /// Prints a line for each claim that the results test. The key `verdict` of the file of claims states a verdict;
-    /// without it, a claim must be reproduced.
+    /// without it, a claim must be reproduced. Also fails if a run is not at full scale and with the scenario's own
+    /// seed, or if its results were changed since.
     #[arg(long, conflicts_with_all = ["json", "format", "list"])]
     pub(crate) check: bool,
     #[command(flatten)]

@@ -20,6 +20,7 @@ use super::ArrayDirectory;
 use super::administered::{AdministeredArguments, no_name};
 use super::inventory::{Kind, ListArguments, list};
 use super::opened::{Io, config_of, devices_at_rest, open_array};
+use crate::command::out_directory::is_replaceable;
 use strewn::Replacement;
 
 /// `strewn array snapshot`.
@@ -145,6 +146,12 @@ fn copy(arguments: &CopyArguments) -> Result<Ending, Failure> {
         return Err(Failure::bad_input(
             format!("{} is there already", file.display()),
             "give another file, or --force to replace it",
+        ));
+    }
+    if !is_replaceable(file) {
+        return Err(Failure::bad_input(
+            format!("{} is there, and is no regular file", file.display()),
+            "give another file",
         ));
     }
     if is_of_an_array(file) {

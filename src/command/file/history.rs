@@ -31,6 +31,9 @@ pub(super) fn watch(
     // Clap requires it beside --every.
     let history = arguments.append.as_deref().unwrap_or(Path::new("history.csv"));
     check(arguments, history)?;
+    if let Some(path) = &arguments.metrics {
+        check_replaceable(arguments, path, "--metrics", metrics::file::is_page)?;
+    }
     let interval = Duration::from_nanos(interval.0);
     let mut next = Instant::now();
     for look in 1_u32.. {

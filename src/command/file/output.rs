@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use strewn::Replacement;
@@ -47,6 +47,15 @@ impl Output {
                 return Err(Failure::bad_input(
                     format!("--out would write over {}, which is to be read", input.display()),
                     "give another directory",
+                ));
+            }
+            let is_in_it = |output: &PathBuf| {
+                names().iter().any(|name: &String| is_same_file(&out.path().join(name), output))
+            };
+            if let Some(output) = written_beside(arguments).into_iter().find(is_in_it) {
+                return Err(Failure::bad_input(
+                    format!("{} is to be written twice, once by --out", output.display()),
+                    "give another directory, or another file",
                 ));
             }
         }
@@ -234,6 +243,23 @@ fn is_list(first: &str) -> bool {
     header.is_some_and(|header| header.starts_with("offset,bytes,address"))
 }
 
+/// The files that are written beside those of `--out`.
+fn written_beside(arguments: &FileArguments) -> Vec<PathBuf> {
+    let chart = arguments.append.as_deref().map(super::history::chart_of);
+    let named = [&arguments.append, &arguments.save_extents, &arguments.metrics];
+    named.into_iter().flatten().cloned().chain(chart).collect()
+}
+
+/// Whether two paths lead to the same file, which need not be there yet.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    let whole = |path: &Path| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    one == other || (whole(one).is_some() && whole(one) == whole(other))
+}
+
 /// Whether a file is one that is looked at or read.
 fn is_input(arguments: &FileArguments, path: &Path) -> bool {
     let numbers =
@@ -258,9 +284,8 @@ pub(super) fn check_replaceable(
     if is_input(arguments, path) {
         return refuse("it is a file to be looked at");
     }
-    let chart = arguments.append.as_deref().map(super::history::chart_of);
-    let outputs = arguments.append.iter().chain(&arguments.save_extents).chain(&chart);
-    if outputs.filter(|output| output.as_path() == path).count() > 1 {
+    let outputs = written_beside(arguments);
+    if outputs.iter().filter(|output| is_same_file(output, path)).count() > 1 {
         return refuse("it is to be written twice");
     }
     match std::fs::symlink_metadata(path) {

@@ -9,23 +9,27 @@ use strewn::terminal::Failure;
 
 use super::text::{Kind, Text};
 
+/// The family that a page begins with.
+const FIRST: &str = "strewn_file_look_timestamp_seconds";
+
+/// Whether a file begins as a page of figures does.
+pub(crate) fn is_page(first: &str) -> bool {
+    first.strip_prefix("# TYPE ").is_some_and(|rest| rest.starts_with(FIRST))
+}
+
 /// Writes the figures of one look in place of those of the last. A reader sees the old file or the new one.
 pub(crate) fn write(path: &Path, files: &[FileRecord], at: SystemTime) -> Result<(), Failure> {
     let page = page(files, at);
-    Replacement::write(path, page.as_bytes())
-        .and_then(Replacement::put_in_place)
-        .map_err(|error| Failure::failed(format!("--metrics {}: {error}", path.display())))
+    Replacement::write(path, page.as_bytes()).and_then(Replacement::put_in_place).map_err(|error| {
+        Failure::failed(format!("--metrics {}: {error}", path.display()))
+            .with_help("make sure that it can be written to, and repeat the command")
+    })
 }
 
 fn page(files: &[FileRecord], at: SystemTime) -> String {
     let mut text = Text::new();
     let at = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-    text.one(
-        Kind::Gauge,
-        "strewn_file_look_timestamp_seconds",
-        "When these figures were taken, Unix time.",
-        at,
-    );
+    text.one(Kind::Gauge, FIRST, "When these figures were taken, Unix time.", at);
     let labels = |file: &FileRecord| vec![("path", file.path.clone())];
     type Figure = fn(&FileRecord) -> f64;
     let figures: [(&str, &str, Figure); 4] = [

@@ -15,6 +15,12 @@ use strewn::terminal::Failure;
 #[cfg(unix)]
 use strewn_live::metrics::{MetricsError, MetricsServer};
 
+/// Checks that a page can be served at a place, before anything is written.
+#[cfg(unix)]
+pub(super) fn check(place: &Path) -> Result<(), Failure> {
+    serve(place, String::new).map(drop)
+}
+
 /// Serves `page` at a loopback address or at a Unix socket, until dropped.
 #[cfg(unix)]
 pub(super) fn serve(
@@ -25,6 +31,9 @@ pub(super) fn serve(
         let help = match &error {
             MetricsError::NotLoopback(_) => {
                 "give 127.0.0.1 or [::1], or a Unix socket, and a proxy for other machines"
+            }
+            MetricsError::NoAddress(_) => {
+                "give a port of 127.0.0.1 or [::1], or a Unix socket with its directory, such as ./metrics.sock"
             }
             MetricsError::SocketPath(_) => "give a shorter path",
             MetricsError::Listen { .. } => "give a free port of 127.0.0.1 or [::1]",

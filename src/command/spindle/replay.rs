@@ -8,7 +8,7 @@ use strewn::results::{ReplayFigures, ResponseTime};
 use strewn::spindle::{Drive, Profile, replay};
 use strewn::terminal::{self, Ending, Failure};
 
-use super::responses_file::ResponsesFile;
+use super::responses_file::{RESPONSES_HEADER, ResponsesFile};
 use super::trace::{Trace, ms};
 use super::{idle_spindle, on_or_off};
 use crate::command::arguments::SpindleArguments;
@@ -57,7 +57,7 @@ pub(crate) fn run(
 }
 
 fn responses_csv(trace: &Trace, response_ns: &[u64]) -> String {
-    let mut text = String::from("id,response_ms\n");
+    let mut text = String::from(RESPONSES_HEADER);
     for (id, ns) in trace.ids().zip(response_ns) {
         let _ = writeln!(text, "{id},{}", ms(*ns));
     }

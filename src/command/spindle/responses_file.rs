@@ -1,12 +1,15 @@
 //! The file that response times are written to.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use strewn::terminal::{self, Failure};
 
 use strewn::Replacement;
+
+/// The first line of responses.
+pub(super) const RESPONSES_HEADER: &str = "id,response_ms\n";
 
 /// Where responses are written, checked before the replay.
 pub(crate) enum ResponsesFile {
@@ -19,7 +22,8 @@ pub(crate) enum ResponsesFile {
 }
 
 impl ResponsesFile {
-    /// Checks that responses to `trace` can be written to `path`.
+    /// Checks that responses to `trace` can be written to `path`. A file that is there is replaced if it holds
+    /// responses.
     pub(crate) fn check(path: &Path, trace: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Self::StandardOutput);
@@ -42,9 +46,18 @@ impl ResponsesFile {
         }
         // Resolve a symbolic link, so that the file is replaced and not the link.
         let file = path.canonicalize().ok().filter(|_| present.is_file());
-        let Some(file) = file else { return Ok(Self::Device(path.to_owned())) };
+        let Some(file) = file else {
+            // What is written into a drive is gone, as what is written over a file is.
+            if is_block_device(&present) {
+                return Err(unusable("is a block device"));
+            }
+            return Ok(Self::Device(path.to_owned()));
+        };
         if trace.canonicalize().is_ok_and(|trace| trace == file) {
             return Err(unusable("is the trace itself"));
+        }
+        if !holds_responses(&file).map_err(|error| unusable(&error.to_string()))? {
+            return Err(unusable("is there, and holds no response times"));
         }
         try_to_write(&file).map_err(|error| unusable(&error.to_string()))?;
         Ok(Self::File(file))
@@ -67,6 +80,23 @@ impl ResponsesFile {
             Failure::failed(format!("cannot write responses to {}: {error}", path.display()))
         })
     }
+}
+
+#[cfg(unix)]
+fn is_block_device(present: &fs::Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_block_device(&present.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_block_device(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// Whether a file is empty or begins as responses do.
+fn holds_responses(file: &Path) -> io::Result<bool> {
+    let mut first = Vec::new();
+    fs::File::open(file)?.take(RESPONSES_HEADER.len() as u64).read_to_end(&mut first)?;
+    Ok(first.is_empty() || first == RESPONSES_HEADER.as_bytes())
 }
 
 /// Tests by trial whether a file can be created beside `path`; directory permission bits do not tell.

@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::ops::Range;
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
+use strewn::formats::GzipReader;
 use strewn::spindle::{Arrival, Command, CommandError, Direction, Drive};
 use strewn::terminal::Failure;
 
@@ -123,7 +123,7 @@ impl<'a> Lines<'a> {
         let mut file = BufReader::new(File::open(path).map_err(cannot)?);
         let gzip = file.fill_buf().map_err(cannot)?.starts_with(&GZIP_MAGIC);
         let reader: Box<dyn BufRead> =
-            if gzip { Box::new(BufReader::new(MultiGzDecoder::new(file))) } else { Box::new(file) };
+            if gzip { Box::new(BufReader::new(GzipReader::new(file))) } else { Box::new(file) };
         Ok(Self { place: Place { path, line: 0 }, reader, line: Vec::new(), gzip })
     }
 

@@ -2,6 +2,7 @@
 //! errors with a remedy.
 
 mod error;
+mod gzip;
 mod lines;
 mod nearest;
 mod number;
@@ -9,6 +10,7 @@ mod source;
 mod zstd;
 
 pub use error::{ErrorKind, FileFormatError, FilePosition, WriteError};
+pub use gzip::GzipReader;
 
 pub(crate) use lines::{Limits, Line, Lines};
 pub(crate) use nearest::{did_you_mean, nearest};

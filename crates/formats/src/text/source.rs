@@ -4,9 +4,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
-
 use super::error::{ErrorKind, FileFormatError, FilePosition};
+use super::gzip::GzipReader;
 use super::zstd::ZstdReader;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -89,7 +88,7 @@ pub(crate) struct Source<R: BufRead> {
 enum Decompressed<R: BufRead> {
     Plain(Counted<R>),
     // A decoder is large, and there is one per file.
-    Gzip(Box<BufReader<MultiGzDecoder<Counted<R>>>>),
+    Gzip(Box<BufReader<GzipReader<Counted<R>>>>),
     Zstd(Box<BufReader<ZstdReader<Counted<R>>>>),
 }
 
@@ -105,7 +104,7 @@ impl<R: BufRead> Source<R> {
             || (head.len() == 4 && head[0] & 0xf0 == 0x50 && head[1..] == ZSTD_SKIPPED_MAGIC);
         let counted = Counted { head, taken: 0, inner: reader, bytes: 0 };
         let decompressed = if is_gzip {
-            Decompressed::Gzip(Box::new(BufReader::new(MultiGzDecoder::new(counted))))
+            Decompressed::Gzip(Box::new(BufReader::new(GzipReader::new(counted))))
         } else if is_zstd {
             Decompressed::Zstd(Box::new(BufReader::new(ZstdReader::new(counted))))
         } else {
@@ -140,7 +139,9 @@ impl<R: BufRead> Source<R> {
         match &self.decompressed {
             // Of plain bytes, those that were examined are not taken yet.
             Decompressed::Plain(counted) => counted.bytes - (self.head.len() - self.taken) as u64,
-            Decompressed::Gzip(decoder) => decoder.get_ref().get_ref().bytes,
+            Decompressed::Gzip(decoder) => {
+                decoder.get_ref().get_ref().map_or(0, |counted| counted.bytes)
+            }
             Decompressed::Zstd(decoder) => decoder.get_ref().get_ref().bytes,
         }
     }

@@ -19,6 +19,10 @@ use super::responses::Responses;
 use super::spread::{MOST_IN_A_SECOND, Numbered, Spread};
 use super::{alibaba, blkparse, detect, disksim, msr, spc, tencent};
 
+/// Most bytes of a read or write: kernels and host adapters count those of a request in 32 bits. Discards, which may be
+/// longer, are not returned.
+const MOST_RECORD_BYTES: u64 = 1 << 32;
+
 /// Reads a trace record by record, keeping one line in memory; of a Tencent trace, the records of a second.
 ///
 /// As an iterator it returns each record, or the error that ends the trace. gzip and zstd are
@@ -267,6 +271,16 @@ impl<R: BufRead> TraceReader<R> {
         let on_time = arrival_ns(&line, &raw, first_ns, self.last_ns, &self.options)?;
         let arrival_ns = on_time.unwrap_or(self.last_ns);
         let record = on_lun(&line, &raw, arrival_ns, &self.options)?;
+        if record.length_bytes > MOST_RECORD_BYTES {
+            return Err(line.error(
+                ErrorKind::Limit,
+                format!(
+                    "a record of {} bytes; no device transfers that many at a time",
+                    record.length_bytes
+                ),
+                "correct the length, which is at most 4 GiB (2^32 bytes), or leave the line out",
+            ));
+        }
         self.held_back += u64::from(on_time.is_none());
         self.last_ns = arrival_ns;
         self.records += 1;

@@ -27,7 +27,7 @@ pub struct TraceRecord {
     pub device: u32,
     /// The first byte on the device.
     pub offset_bytes: u64,
-    /// Number of bytes, at least 1.
+    /// Number of bytes, at least 1 and at most 2^32.
     pub length_bytes: u64,
     /// Whether they are read or written.
     pub direction: Direction,

@@ -144,6 +144,16 @@ impl Load {
         }
     }
 
+    /// Returns the number of segments in which no operation of a trace arrives that is replayed by its times, up to its
+    /// end; 0 of anything else.
+    #[must_use]
+    pub fn empty_segments(&self) -> u64 {
+        match &self.kind {
+            Kind::Trace(trace) => trace.empty_segments(),
+            Kind::AccessSpecification(_) | Kind::FioJobs(_) => 0,
+        }
+    }
+
     /// Returns about how long the workload takes, in nanoseconds of virtual time, or `None` if that depends on the
     /// array.
     #[must_use]

@@ -90,6 +90,8 @@ pub(super) struct Trace {
     reads: u64,
     bytes: u64,
     last_arrival_ns: u64,
+    /// Segments before its end in which nothing arrives.
+    empty_segments: u64,
     wrapped: u64,
     widened: u64,
     held_back: u64,
@@ -328,6 +330,7 @@ impl Trace {
             reads: 0,
             bytes: 0,
             last_arrival_ns: 0,
+            empty_segments: 0,
             wrapped: 0,
             widened: 0,
             held_back: 0,
@@ -339,6 +342,9 @@ impl Trace {
             trace.records += 1;
             trace.reads += u64::from(timed.access.direction == Direction::Read);
             trace.bytes += u64::from(timed.access.sectors) * 512;
+            let segment = |at_ns: u64| at_ns / scenario.segment_ns.max(1);
+            let behind = segment(record.arrival_ns) - segment(trace.last_arrival_ns);
+            trace.empty_segments += behind.saturating_sub(1);
             trace.last_arrival_ns = record.arrival_ns;
             if !numbers.is_empty() {
                 volumes.add(&record)?;
@@ -471,6 +477,10 @@ impl Trace {
 
     pub(super) fn replays_by_the_clock(&self) -> bool {
         self.options.replay != TraceLoop::Closed
+    }
+
+    pub(super) fn empty_segments(&self) -> u64 {
+        if self.replays_by_the_clock() { self.empty_segments } else { 0 }
     }
 
     pub(super) fn about_ns(&self) -> Option<u64> {

@@ -81,6 +81,12 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
                     format!("{} are held to their rates, and reach them", several.join(", ")),
             }
         ),
+        _ if is_replayed_by_its_times(results) => format!(
+            "{name}: nothing of it is the limit, controller and spindles are busy for {} and {} % of the time: operations \
+             arrive at the times of the trace.",
+            busy(controller),
+            busy(spindles)
+        ),
         _ if !is_loaded => format!(
             "{name}: neither controller nor spindles are the limit, busy for {} and {} % of the time: what hosts ask for at \
              a time is.",
@@ -106,6 +112,12 @@ fn busiest_group(array: &ArrayResults, segment: &Segment) -> Option<(String, f64
     let groups = (1..).zip(&array.parity_groups).zip(&segment.groups);
     let all = groups.map(|((number, group), figures)| (group.words(number), busy(figures)));
     all.max_by(|one, other| one.1.total_cmp(&other.1))
+}
+
+/// Whether the operations are those of a trace, at its times: no answer brings the next one on.
+fn is_replayed_by_its_times(results: &Results) -> bool {
+    let trace = results.workload.as_ref().and_then(|workload| workload.trace.as_ref());
+    trace.is_some_and(|trace| trace.replay == "open")
 }
 
 fn figures(segment: &Segment) -> [(&'static str, f64); 3] {

@@ -32,6 +32,8 @@ pub(super) use volumes::{Volumes, not_there, size_of_devices};
 pub(super) const STREAMS: usize = 16;
 /// Records between two calls of `progress`.
 pub(super) const RECORDS_PER_LOOK: u64 = 1 << 16;
+/// Blocks between two calls of `progress`: a tenth of a second of counting.
+const BLOCKS_PER_LOOK: u64 = 1 << 22;
 /// Sizes that are told apart.
 const MOST_SIZES: usize = 1 << 16;
 /// Volumes that are listed.
@@ -98,15 +100,19 @@ pub fn trace_figures(
     let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let mut counts = Counts::new();
     let mut responses = RecordedResponses::default();
+    let mut looked_at_blocks = 0;
     while let Some(record) = reader.next() {
         counts.add(&record?)?;
         while let Some(response) = reader.next_response() {
             responses.add(&response);
         }
-        if counts.operations.is_multiple_of(RECORDS_PER_LOOK)
-            && !progress(reader.bytes_read(), length)
-        {
+        let is_due = counts.operations.is_multiple_of(RECORDS_PER_LOOK)
+            || counts.accesses - looked_at_blocks >= BLOCKS_PER_LOOK;
+        if is_due && !progress(reader.bytes_read(), length) {
             return Err(LoadError::new("stopped while the trace was read", "nothing was counted"));
+        }
+        if is_due {
+            looked_at_blocks = counts.accesses;
         }
     }
     while let Some(response) = reader.next_response() {

@@ -129,10 +129,13 @@ impl Rates {
     pub(super) fn over_time(&self) -> Vec<TraceInterval> {
         let length = self.interval_ns as f64 / SECOND_NS as f64;
         let end = self.last_ns as f64 / SECOND_NS as f64;
+        // The last one ends with the trace. Little of an interval is too few operations for a rate, and is left out.
+        let last = self.intervals.len().saturating_sub(1);
+        let covers = |number: usize| length.min(end - number as f64 * length);
+        let count = if last > 0 && covers(last) < length / 2.0 { last } else { last + 1 };
         let interval = |(number, counts): (usize, &[u64; 3])| {
             let at = number as f64 * length;
-            // The last one ends with the trace. One of an operation or two is no rate.
-            let seconds = if end > at + length / 4.0 { length.min(end - at) } else { length };
+            let seconds = if covers(number) > 0.0 { covers(number) } else { length };
             let [reads, writes, bytes] = counts.map(|count| count as f64 / seconds);
             TraceInterval {
                 at_seconds: rounded(at, SIGNIFICANT_DIGITS),
@@ -141,7 +144,7 @@ impl Rates {
                 mib_per_s: rounded(bytes / MIB, SIGNIFICANT_DIGITS),
             }
         };
-        self.intervals.iter().enumerate().map(interval).collect()
+        self.intervals.iter().take(count).enumerate().map(interval).collect()
     }
 }
 
@@ -178,5 +181,28 @@ mod tests {
         let all: f64 =
             intervals[..intervals.len() - 1].iter().map(|of| of.read_iops * seconds).sum();
         assert!((11_900.0..=12_000.0).contains(&all), "{all}");
+    }
+    #[test]
+    fn an_even_rate_is_even_to_its_end_wherever_that_lies() {
+        let mut rates = Rates::new();
+        for number in 0..40_000_u64 {
+            rates.add(number * 1_000_000, 4096, false);
+            // By now an interval is of 64 operations or more.
+            if number > 17_000 && number % 7 == 0 {
+                let intervals = rates.over_time();
+                let last = intervals.last().unwrap();
+                assert!((950.0..=1050.0).contains(&last.read_iops), "{number}: {last:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_trace_within_one_interval_has_its_rate() {
+        let mut rates = Rates::new();
+        (0..100).for_each(|number| rates.add(number * 1_000, 4096, number % 2 == 0));
+        let intervals = rates.over_time();
+        assert_eq!(intervals.len(), 1);
+        // 50 reads and 50 writes within 99 microseconds.
+        assert_eq!((intervals[0].read_iops, intervals[0].write_iops), (505_051.0, 505_051.0));
     }
 }
