@@ -113,10 +113,12 @@ impl CacheState {
         })
     }
 
-    /// The empty cache of `drive`, which gathers writes if it answers them at all before they are written.
+    /// The empty cache of `drive`, which gathers writes if it answers them at all before they are written. It does not
+    /// read ahead: the scheduler, which ignores the cache, would have the arm leave what is being read.
     pub(crate) fn gathering(drive: &Drive) -> Option<Self> {
         let cache = Self::empty(drive)?;
-        Some(Self { gathers: cache.rules.write_back, ..cache })
+        let rules = Cache { read_ahead: ReadAhead::None, ..cache.rules };
+        Some(Self { gathers: rules.write_back, rules, ..cache })
     }
 
     /// The empty cache of the same drive.

@@ -197,6 +197,7 @@ impl<T: Copy> SimulatedSpindle<T> {
     /// Like [`SimulatedSpindle::with_cache`], if the profile describes a cache, with one that gathers writes: a write
     /// that continues the command before it takes the time of its sectors alone, however late it comes, and is
     /// preferred to others. So do drives that hold writes back for a while, which the reference simulator's does not.
+    /// It does not read ahead.
     ///
     /// # Errors
     ///

@@ -282,7 +282,7 @@ impl Table for Zfs {
             flag(
                 "drive_cache",
                 "Whether drives use their own caches, if their profiles describe one: a write that follows the one before \
-                 on the medium need not wait for it, and reads are read ahead to the end of the track. Not with \
+                 on the medium takes the time of its sectors alone. Not with \
                  sync = \"always\": a log block is flushed before it counts.",
             )
             .default("true, with sync = \"disabled\"", "zpool create turns it on, or leaves it on"),
