@@ -126,6 +126,12 @@ impl CacheState {
         if self.gathers { Self::gathering(drive) } else { Self::empty(drive) }
     }
 
+    /// When the arm is free for another command. A drive that gathers writes knows; the reference simulator's scheduler
+    /// does not.
+    pub(crate) fn free_ns(&self, now_ns: u64) -> u64 {
+        if self.gathers { now_ns.max(self.written_ns) } else { now_ns }
+    }
+
     /// Where a write begins that would be written together with the command before it.
     pub(crate) fn gathers_from(&self) -> Option<u64> {
         let continues = self.gathers && self.host_before == Direction::Write;

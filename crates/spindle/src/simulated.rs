@@ -378,9 +378,12 @@ impl<T: Copy> SimulatedSpindle<T> {
                 self.admitted.admit(next);
             }
         }
-        let heads = Heads { now_ns, track: self.track, before: self.before };
-        let gathers_from = self.cache.as_ref().and_then(|cache| cache.gathers_from());
-        let gathered = gathers_from.and_then(|lba| self.admitted.take_write_at(lba));
+        let mut heads = Heads { now_ns, track: self.track, before: self.before };
+        let mut gathered = None;
+        if let Some(cache) = &self.cache {
+            heads.now_ns = cache.free_ns(now_ns);
+            gathered = cache.gathers_from().and_then(|lba| self.admitted.take_write_at(lba));
+        }
         let next = gathered.or_else(|| self.admitted.take(self.scheduler, &self.drive, heads));
         if let Some(next) = next {
             self.start(now_ns, next);
