@@ -45,7 +45,7 @@ fn two_runs_give_the_same_report() {
 #[test]
 fn results_of_a_version_without_map_and_losses_are_read() {
     let folder = folder_with_results();
-    for name in ["map.json", "scenario.toml"] {
+    for name in ["map.json", "scenario.toml", "provenance.json"] {
         fs::remove_file(folder.path("out").join(name)).unwrap();
     }
     let mut results: Value = serde_json::from_str(&folder.read("out/results.json")).unwrap();

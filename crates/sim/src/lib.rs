@@ -151,7 +151,8 @@
 //! #     log: None,
 //! #     processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
 //! # })?;
-//! # let spindles = Spindles { drive, scheduler: Scheduler::Sptf, commands_per_spindle: 16, stretch: 1, drive_cache: false };
+//! # let (scheduler, commands_per_spindle) = (Scheduler::Sptf, 16);
+//! # let spindles = Spindles { drive, scheduler, commands_per_spindle, stretch: 1, drive_cache: false };
 //! let database = Database {
 //!     connections: 64,
 //!     random: 1,

@@ -2,10 +2,11 @@
 //!
 //! `vdev_trim.c` of OpenZFS: `vdev_autotrim_thread`, `vdev_trim_range_add`, `vdev_trim_ranges`. A metaslab collects the
 //! ranges that were freed and may be allocated again, less those that have been. Each top-level vdev goes through its
-//! metaslabs, a 32nd in each turn. A range is divided among the drives, and parts that lie side by side are joined.
+//! metaslabs, a 32nd in each turn. A range is divided among the drives, and parts that lie side by side
+//! are joined.
 //!
-//! Nothing is sent to drives here. In OpenZFS, a metaslab is closed to allocation while it is trimmed, for at least five
-//! transaction groups.
+//! Nothing is sent to drives here. In OpenZFS, a metaslab is closed to allocation while it is trimmed, for at least
+//! five transaction groups.
 
 use std::collections::BTreeMap;
 

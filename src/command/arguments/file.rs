@@ -16,6 +16,7 @@ const OVER_TIME: &str = "Over time";
 /// `strewn file`.
 #[derive(Debug, Args)]
 #[command(
+    override_usage = "strewn file [OPTIONS] <PATH|--from F|--volume V|--pool P|--pool-from F>",
     group = ArgGroup::new("requests").args(["read", "write", "access_spec", "fio_job"]),
     group = ArgGroup::new("given").args(["paths", "from", "volume", "pool", "pool_from"]).required(true).multiple(true)
 )]

@@ -40,8 +40,8 @@ pub struct TraceFigures {
     pub volumes: u64,
     /// The volumes with most operations, the first ten.
     pub hottest: Vec<TraceVolume>,
-    /// Operations over time, in intervals of equal length; at most 512. The last one may be shorter; if the trace covers
-    /// less than half of it, it is left out.
+    /// Operations over time, in intervals of equal length; at most 512. The last one may be shorter; if the trace
+    /// covers less than half of it, it is left out.
     pub over_time: Vec<TraceInterval>,
 }
 

@@ -93,8 +93,8 @@ pub fn capacity_bytes(array: &Array) -> u64 {
     drive(&array.spindle).map_or(0, |drive| drive.capacity_sectors() * SECTOR_BYTES)
 }
 
-/// Returns the tables of a drive, which arrays address by sectors of 512 bytes. Those of a shipped one are made once: a sweep has thousands of short runs, and making
-/// them takes as long as the tenth part of one.
+/// Returns the tables of a drive, which arrays address by sectors of 512 bytes. Those of a shipped one are made once: a
+/// sweep has thousands of short runs, and making them takes as long as the tenth part of one.
 pub fn drive(choice: &SpindleChoice) -> Result<Arc<Drive>, BuildError> {
     static SHIPPED: Mutex<BTreeMap<String, Arc<Drive>>> = Mutex::new(BTreeMap::new());
     match choice {

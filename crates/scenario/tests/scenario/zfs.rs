@@ -267,7 +267,7 @@ fn what_a_small_pool_is_advised_is_possible_and_an_unknown_drive_has_one_error()
          right_sized = \"64 MiB\"",
     )
     .replace("lun = \"100 GiB\"", "lun = \"900 GiB\"");
-    assert!(refusal(&small).contains("give at most 13"), "{}", refusal(&small));
+    assert!(refusal(&small).contains("give at most 129 GiB"), "{}", refusal(&small));
     let text =
         pool("redundancy = \"mirror\"\ndrives = 2").replace("lun = \"100 GiB\"", "lun = \"9 TiB\"");
     let unknown = error_of(&text.replace("seagate-cheetah-15k5-st3146855fc", "no-such-drive"));
@@ -291,13 +291,13 @@ fn compression_that_saves_nothing_and_snapshots_without_room_are_said() {
             .replace("\"100 GiB\"", &format!("\"{file}\""));
         Scenario::parse(&text, NAME).unwrap().warnings().join("\n")
     };
-    // 12 KiB and 16 KiB take 24 KiB, parity and padding included; 8 KiB take 16.
+    // 12 KiB and 16 KiB take 24 KiB, parity and padding included; 4 KiB take 12.
     let of_12 = warnings("compressed_percent = 67.0", "100 GiB");
     assert!(
         of_12.contains("compression to 67 % saves nothing: a block of 16 KiB takes 24 KiB"),
         "{of_12}"
     );
-    assert!(!warnings("compressed_percent = 50.0", "100 GiB").contains("saves nothing"));
+    assert!(!warnings("compressed_percent = 25.0", "100 GiB").contains("saves nothing"));
     assert!(!warnings("", "100 GiB").contains("saves nothing"));
     let snapshots = "[array.zfs.snapshots]\nevery = \"1 min\"\nkeep = 3";
     let full = warnings(snapshots, "300 GiB");

@@ -142,7 +142,7 @@ fn values_that_no_drive_has_are_refused() {
         ("3.7 ms", "3.7", "seek: 3.7 has no unit"),
         ("600 GB", "600 Gb", "capacity: \"Gb\" is no unit of it"),
         ("600 GB", "0 GB", "capacity: 0 GB is impossible"),
-        ("600 GB", "100 TB", "capacity: 24414062500 sectors are more than"),
+        ("600 GB", "1000 TB", "capacity: 244140625000 sectors are more than"),
         ("600 GB", "2000 TB", "capacity: "),
         ("600 GB\"", "600 GB", "capacity: the quotation mark is not closed"),
         ("125 MB/s\"", "125 MB/s", "inner: the quotation mark is not closed"),

@@ -10,9 +10,10 @@ use strewn_array::Driver;
 use strewn_base::state::SavedValue;
 use strewn_base::{Direction, SECTOR_BYTES};
 
+use super::config::L2arcConfig;
 use super::drives::Purpose;
 use super::{BlockKey, Space, ZfsArray};
-use crate::arc::{Extent, Feed, L2arcOptions};
+use crate::arc::{Extent, Feed};
 use crate::io_scheduler::{Class, IoScheduler, Request, SchedulerOptions};
 use crate::volume::POINTERS;
 
@@ -25,21 +26,6 @@ const BUSY_INTERVALS: u64 = 5;
 
 /// The owner of writes.
 const FEED: u32 = u32::MAX;
-
-/// The L2ARC of a pool, and its device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct L2arcConfig {
-    /// What the device gets.
-    pub options: L2arcOptions,
-    /// From one write to the next, unless lists are busy (`l2arc_feed_secs`), in nanoseconds.
-    pub feed_interval_ns: u64,
-    /// What any command takes beside its transfer, in nanoseconds.
-    pub latency_ns: u64,
-    /// Bytes that it reads in a second.
-    pub read_bytes_per_s: u64,
-    /// Bytes that it writes in a second.
-    pub write_bytes_per_s: u64,
-}
 
 /// A block that is read from the device.
 #[derive(Debug, Clone, Copy, SavedValue)]

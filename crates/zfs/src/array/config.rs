@@ -2,11 +2,26 @@
 
 use strewn_array::ProcessorCosts;
 
-use super::cache_device::L2arcConfig;
 use super::volume_scan::VolumeScanConfig;
 use crate::allocation_class::AllocationClass;
+use crate::arc::L2arcOptions;
 use crate::fragmentation::Version;
 use crate::vdev::Vdev;
+
+/// The L2ARC of a pool, and its device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct L2arcConfig {
+    /// What the device gets.
+    pub options: L2arcOptions,
+    /// From one write to the next, unless lists are busy (`l2arc_feed_secs`), in nanoseconds.
+    pub feed_interval_ns: u64,
+    /// What any command takes beside its transfer, in nanoseconds.
+    pub latency_ns: u64,
+    /// Bytes that it reads in a second.
+    pub read_bytes_per_s: u64,
+    /// Bytes that it writes in a second.
+    pub write_bytes_per_s: u64,
+}
 
 /// A ZFS pool behind a controller.
 #[derive(Debug, Clone, PartialEq)]

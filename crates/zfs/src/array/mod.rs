@@ -29,7 +29,7 @@ use crate::pool_objects::PoolObjects;
 use crate::volume::{Volume, VolumeShape};
 
 use cache_device::CacheDevice;
-pub use cache_device::L2arcConfig;
+pub use config::L2arcConfig;
 pub use config::{PipelineCosts, ResilverKind, VolumeConfig, ZfsConfig};
 use drives::{BlockIo, Drives, Purpose};
 use host::Host;
@@ -83,9 +83,8 @@ pub struct ZfsArray {
 strewn_base::saved_state! {
     impl for ZfsArray {
         parts: space;
-        values: arc, prefetchers, pipeline, drives, cache_device, transactions, host, intent_log, counters, failures, resilver,
-            scan,
-            filled_in_txg, timer_ns;
+        values: arc, prefetchers, pipeline, drives, cache_device, transactions, host, intent_log, counters, failures,
+            resilver, scan, filled_in_txg, timer_ns;
         built: config;
     }
 }
