@@ -38,13 +38,13 @@ fn freed_space_is_trimmed_once_and_costs_nothing() {
     assert_eq!((without.trimmed_ranges, without.trim_skipped_bytes), (0, 0));
     assert_eq!(time_with, time_without);
     // Each block of 8 KiB that is overwritten frees 24 KiB of the drives; metadata as much again.
-    let freed = 300 * 64 * 24 << 10;
+    let freed = (300 * 64 * 24) << 10;
     let told = with.trimmed_bytes + with.trim_skipped_bytes;
     assert!(told > freed / 4 && told < 3 * freed, "{told} of {freed}");
     // Some of it is scattered in parts of less than 32 KiB of a drive.
     assert!(with.trim_skipped_bytes > told / 10, "{with:?}");
     assert!(with.trimmed_ranges > 10, "{with:?}");
-    assert!(with.trimmed_bytes >= with.trimmed_ranges * 32 << 10, "{with:?}");
+    assert!(with.trimmed_bytes >= (with.trimmed_ranges * 32) << 10, "{with:?}");
     let counts = |counters: Counters| Counters {
         trimmed_ranges: 0,
         trimmed_bytes: 0,
