@@ -38,6 +38,14 @@ pub struct Spindles {
     pub drive_cache: bool,
 }
 
+impl Spindles {
+    /// Spindles at full scale, with the drives' caches off.
+    #[must_use]
+    pub fn new(drive: Arc<Drive>, scheduler: Scheduler, commands_per_spindle: u32) -> Self {
+        Self { drive, scheduler, commands_per_spindle, stretch: 1, drive_cache: false }
+    }
+}
+
 /// An event at an array, at a set time.
 #[derive(SavedValue)]
 pub(crate) enum ScheduledEvent {

@@ -34,8 +34,7 @@
 //!     log: None,
 //!     processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
 //! })?;
-//! let spindles =
-//!     Spindles { drive, scheduler: Scheduler::Sptf, commands_per_spindle: 16, stretch: 1, drive_cache: false };
+//! let spindles = Spindles::new(drive, Scheduler::Sptf, 16);
 //! let specification = AccessSpecification::shipped("file-server").ok_or("no such accesses")?;
 //! let accesses = AccessStream::new(&specification, 0, file_sectors, 1)?;
 //!
@@ -151,8 +150,7 @@
 //! #     log: None,
 //! #     processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
 //! # })?;
-//! # let (scheduler, commands_per_spindle) = (Scheduler::Sptf, 16);
-//! # let spindles = Spindles { drive, scheduler, commands_per_spindle, stretch: 1, drive_cache: false };
+//! # let spindles = Spindles::new(drive, Scheduler::Sptf, 16);
 //! let database = Database {
 //!     connections: 64,
 //!     random: 1,

@@ -233,13 +233,7 @@ fn simulated<A: AnyArray<()>>(array: A, seed: u64, lost: Option<u16>) -> SentByS
     let array = Noted { array, sent: Rc::clone(&sent) };
     let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
     let drive = Arc::new(Drive::new(&profile).unwrap());
-    let spindles = Spindles {
-        drive,
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 16,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(drive, Scheduler::Sptf, 16);
     let timed = Timed(accesses(seed).into_iter(), 0);
     let worker = Worker {
         outstanding: Outstanding::Open { most: 2 },

@@ -134,12 +134,7 @@ struct Controller<A> {
 /// # }
 /// let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").ok_or("no such drive")?;
 /// let drive = Arc::new(Drive::new(&profile)?);
-/// let spindles = Spindles {
-///     drive: Arc::clone(&drive),
-///     scheduler: Scheduler::Sptf,
-///     commands_per_spindle: 8,
-///     stretch: 1, drive_cache: false,
-/// };
+/// let spindles = Spindles::new(Arc::clone(&drive), Scheduler::Sptf, 8);
 /// let accesses = AccessSpecification::shipped("file-server").ok_or("no such accesses")?;
 /// let host = ClosedLoop::new(AccessStream::new(&accesses, 0, 1 << 23, 1)?, 32);
 ///

@@ -371,13 +371,7 @@ fn machine<H: Host>(host: H, clients: u16, file: &ObjectLayout) -> Machine<InPla
     let mut machine = Machine::new(host);
     let mut hosts = vec![HostId(0)];
     hosts.extend((1..clients).map(|_| machine.add_host(0)));
-    let spindles = Spindles {
-        drive: drive(),
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 8,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(drive(), Scheduler::Sptf, 8);
     let controllers: Vec<_> = (0..file.blades())
         .map(|_| {
             let blade = blade(file.object_sectors(), 1);

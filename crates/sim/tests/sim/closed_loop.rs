@@ -209,13 +209,7 @@ fn simulated(
     .unwrap();
     let seen = Rc::new(RefCell::new(Seen::default()));
     let array = Watched { array, seen: Rc::clone(&seen) };
-    let spindles = Spindles {
-        drive,
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: depth,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(drive, Scheduler::Sptf, depth);
     let specification = AccessSpecification::shipped("file-server").unwrap();
     let accesses = AccessStream::new(&specification, 0, FILE_SECTORS, seed).unwrap();
     let mut simulation = Simulation::new(array, &spindles, accesses, outstanding).unwrap();

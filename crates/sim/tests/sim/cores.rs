@@ -45,13 +45,7 @@ fn machine(
     };
     let reads = AccessSpecification::new("4 KiB", vec![line], 4_096).unwrap();
     let host = ClosedLoop::new(AccessStream::new(&reads, 0, sectors, 5).unwrap(), 64);
-    let spindles = Spindles {
-        drive: drive(),
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 4,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(drive(), Scheduler::Sptf, 4);
     let mut machine = Machine::new(host);
     machine.add_controller(array.unwrap(), &spindles, cores).unwrap();
     machine
@@ -184,13 +178,7 @@ fn consistency_points_have_their_share_of_a_serial_domain() {
         };
         let array = WriteAnywhere::new(WriteAnywhereConfig { processor, ..config(group) }).unwrap();
         let host = ClosedLoop::new(AccessStream::new(&accesses, 0, 1 << 17, 5).unwrap(), 32);
-        let spindles = Spindles {
-            drive: drive(),
-            scheduler: Scheduler::Sptf,
-            commands_per_spindle: 4,
-            stretch: 1,
-            drive_cache: false,
-        };
+        let spindles = Spindles::new(drive(), Scheduler::Sptf, 4);
         let mut machine = Machine::new(host);
         let controller = machine.add_controller(array, &spindles, cores).unwrap();
         let port = machine.add_port(direct());

@@ -46,13 +46,7 @@ fn worker(lun: u16, name: &str, bytes: u32, random_percent: u8, outstanding: u32
 }
 
 fn simulation(array: InPlace<()>, with_files: bool) -> Simulation<InPlace<()>, Workers> {
-    let spindles = Spindles {
-        drive: drive(),
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 8,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(drive(), Scheduler::Sptf, 8);
     let mut workers = vec![worker(1, "log", 65_536, 0, 1)];
     if with_files {
         workers.push(worker(0, "files", 4_096, 100, 64));

@@ -83,13 +83,7 @@ fn on_layout(layout: LunLayout, spindle_sectors: u64, rebuild: Rebuild) -> InPla
 }
 
 pub fn simulation<A: AnyArray<()>>(array: A, outstanding: u32, seed: u64) -> Simulation<A> {
-    let spindles = Spindles {
-        drive: drive(),
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 4,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(drive(), Scheduler::Sptf, 4);
     let specification = AccessSpecification::shipped("file-server").unwrap();
     let accesses = AccessStream::new(&specification, 0, 1 << 17, seed).unwrap();
     Simulation::new(array, &spindles, accesses, outstanding).unwrap()

@@ -41,13 +41,7 @@ fn accesses(read_percent: u8) -> AccessStream {
 }
 
 fn spindles() -> Spindles {
-    Spindles {
-        drive: drive(),
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 4,
-        stretch: 1,
-        drive_cache: false,
-    }
+    Spindles::new(drive(), Scheduler::Sptf, 4)
 }
 
 /// Runs `segments` segments of 5 s; each must obey the laws. Returns the last.

@@ -61,13 +61,7 @@ pub fn worker(lun: u16, name: &str, read_percent: u8, random_percent: u8) -> Wor
 /// The first LUN is read, the second written at random, the third written in order.
 fn run(array: impl AnyArray<()>) -> (Vec<LunLayoutMeasures>, Segment) {
     let before = array.layout().luns;
-    let spindles = Spindles {
-        drive: drive(),
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 8,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(drive(), Scheduler::Sptf, 8);
     let workers = vec![
         worker(0, "reads", 100, 100),
         worker(1, "random", 0, 100),
@@ -120,13 +114,7 @@ fn an_array_in_place_leaves_every_lun_where_it_is() {
 fn no_operation_reaches_into_the_next_lun() {
     let mut reaching = worker(1, "reaching", 100, 0);
     reaching.lun = LunId(0);
-    let spindles = Spindles {
-        drive: drive(),
-        scheduler: Scheduler::Fcfs,
-        commands_per_spindle: 8,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(drive(), Scheduler::Fcfs, 8);
     let host = Workers::new(vec![reaching]);
     let mut simulation = Simulation::with_host(write_anywhere(), &spindles, host).unwrap();
     let _ = simulation.run_segment(60_000_000_000, &mut |_| ControlFlow::Continue(()));
@@ -184,13 +172,7 @@ fn one_source_serves_several_luns_in_the_order_of_time() {
         ..Worker::closed_loop(Box::new(Listed(list.into_iter(), 0)), 1)
     })]);
     let measured = [apart, together].map(|host| {
-        let spindles = Spindles {
-            drive: drive(),
-            scheduler: Scheduler::Sptf,
-            commands_per_spindle: 8,
-            stretch: 1,
-            drive_cache: false,
-        };
+        let spindles = Spindles::new(drive(), Scheduler::Sptf, 8);
         let mut simulation = Simulation::with_host(in_place(), &spindles, host).unwrap();
         simulation.run_segment(60_000_000_000, &mut |_| ControlFlow::Continue(())).unwrap()
     });

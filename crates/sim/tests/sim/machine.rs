@@ -28,13 +28,7 @@ fn array() -> WriteAnywhere<()> {
 }
 
 fn spindles() -> Spindles {
-    Spindles {
-        drive: drive(),
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 4,
-        stretch: 1,
-        drive_cache: false,
-    }
+    Spindles::new(drive(), Scheduler::Sptf, 4)
 }
 
 fn file_server(outstanding: u32) -> ClosedLoop {

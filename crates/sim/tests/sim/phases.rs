@@ -13,13 +13,7 @@ const LENGTH_NS: u64 = 2 * SECOND_NS;
 
 /// Two segments: writes in the first, reads in the second.
 fn run(measures_late: bool) -> Vec<Segment> {
-    let spindles = Spindles {
-        drive: drive(),
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 8,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(drive(), Scheduler::Sptf, 8);
     let phase = |start_delay_ns, worker| Worker {
         start_delay_ns,
         runtime_ns: Some(LENGTH_NS),

@@ -68,13 +68,7 @@ fn streams(count: u64, kib: u32, outstanding: u32) -> Vec<Worker> {
 }
 
 fn simulation<A: AnyArray<()>>(array: A, workers: Vec<Worker>) -> Simulation<A, Workers> {
-    let spindles = Spindles {
-        drive: drive(),
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 8,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(drive(), Scheduler::Sptf, 8);
     Simulation::with_host(array, &spindles, Workers::new(workers)).unwrap()
 }
 

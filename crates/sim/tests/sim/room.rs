@@ -63,13 +63,7 @@ fn run(host: impl Host) -> Vec<Segment> {
 
 fn simulation<H: Host>(array: WriteAnywhere<()>, host: H) -> Simulation<WriteAnywhere<()>, H> {
     let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
-    let spindles = Spindles {
-        drive: Arc::new(Drive::new(&profile).unwrap()),
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 8,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(Arc::new(Drive::new(&profile).unwrap()), Scheduler::Sptf, 8);
     Simulation::with_host(array, &spindles, host).unwrap()
 }
 

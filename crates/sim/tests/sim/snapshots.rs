@@ -29,13 +29,7 @@ fn simulation_of(
         processor: ProcessorCosts { host_operation_ns: 100_000, ..ProcessorCosts::default() },
         ..config(ParityGroup::new(Parity::RaidDp, 5, stripes).unwrap())
     });
-    let spindles = Spindles {
-        drive: drive(),
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 4,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(drive(), Scheduler::Sptf, 4);
     let mix = AccessSpecification::shipped("file-server").unwrap();
     let stream = AccessStream::new(&mix, 0, u64::from(FILE_BLOCKS) * 8, 7).unwrap();
     Simulation::new(array.unwrap(), &spindles, stream, 12).unwrap()

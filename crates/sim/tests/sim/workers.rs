@@ -39,13 +39,7 @@ pub(crate) fn simulation<H: Host>(host: H) -> Simulation<InPlace<()>, H> {
         processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
     })
     .unwrap();
-    let spindles = Spindles {
-        drive,
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 8,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(drive, Scheduler::Sptf, 8);
     Simulation::with_host(array, &spindles, host).unwrap()
 }
 

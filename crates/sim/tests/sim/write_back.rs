@@ -48,13 +48,7 @@ fn array(write_back_percent: u8, chunks: Chunks) -> WriteAnywhere<()> {
 /// One segment of aligned 64 KiB accesses to the whole file.
 fn run(array: WriteAnywhere<()>, line: AccessLine, outstanding: u32, seconds: u64) -> Segment {
     let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").unwrap();
-    let spindles = Spindles {
-        drive: Arc::new(Drive::new(&profile).unwrap()),
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 8,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(Arc::new(Drive::new(&profile).unwrap()), Scheduler::Sptf, 8);
     let specification = AccessSpecification::new("64 KiB", vec![line], line.bytes).unwrap();
     let stream = AccessStream::new(&specification, 0, u64::from(FILE_BLOCKS) * 8, 1).unwrap();
     let mut simulation = Simulation::new(array, &spindles, stream, outstanding).unwrap();

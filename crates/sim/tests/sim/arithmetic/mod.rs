@@ -74,13 +74,7 @@ fn run_lines<A: AnyArray<()>>(
     seconds: &[u64],
 ) -> Vec<Segment> {
     let profile = Profile::shipped(DRIVE).unwrap();
-    let spindles = Spindles {
-        drive: Arc::new(Drive::new(&profile).unwrap()),
-        scheduler: Scheduler::Sptf,
-        commands_per_spindle: 8,
-        stretch: 1,
-        drive_cache: false,
-    };
+    let spindles = Spindles::new(Arc::new(Drive::new(&profile).unwrap()), Scheduler::Sptf, 8);
     let specification =
         AccessSpecification::new("load", lines, load.alignment_bytes as u32).unwrap();
     let stream = AccessStream::new(&specification, 0, file_bytes / SECTOR, 1).unwrap();
