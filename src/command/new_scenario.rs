@@ -10,7 +10,7 @@ use strewn::sweep::shell_word;
 use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::NewArguments;
-use super::out_directory::is_replaceable;
+use super::out_directory::check_replaceable;
 
 /// What `--out` calls standard output.
 const STANDARD_OUTPUT: &str = "-";
@@ -48,12 +48,7 @@ pub(crate) fn new(arguments: &NewArguments) -> Result<Ending, Failure> {
         if !arguments.force && file.symlink_metadata().is_ok() {
             return Err(is_there(file));
         }
-        if !is_replaceable(file) {
-            return Err(Failure::bad_input(
-                format!("{} is there, and is no regular file", file.display()),
-                "give another name",
-            ));
-        }
+        check_replaceable(file, "give another name")?;
     }
     // The scenario comes last, so that one without its figures is never there.
     if let Some((file, text)) = &published {

@@ -161,8 +161,19 @@ impl OutDirectory {
 }
 
 /// Whether nothing is at a path, or a regular file: to replace a device, a pipe or a symbolic link is to lose it.
-pub(crate) fn is_replaceable(path: &Path) -> bool {
+fn is_replaceable(path: &Path) -> bool {
     path.symlink_metadata().map_or(true, |present| present.is_file())
+}
+
+/// Refuses a file that a regular one may not replace, with what to do instead.
+pub(crate) fn check_replaceable(file: &Path, help: &str) -> Result<(), Failure> {
+    match is_replaceable(file) {
+        true => Ok(()),
+        false => Err(Failure::bad_input(
+            format!("{} is there, and is no regular file", file.display()),
+            help,
+        )),
+    }
 }
 
 /// Tests by trial whether results can be written: in the directory, or in its nearest existing ancestor. Permission

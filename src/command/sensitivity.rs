@@ -14,7 +14,7 @@ use strewn::{QUICK_SCALE_DOWN, RefitOptions, Replacement};
 
 use super::arguments::SensitivityArguments;
 use super::calibrate::quantity;
-use super::out_directory::is_replaceable;
+use super::out_directory::check_replaceable;
 use super::scenario_file;
 
 /// Fits and predicts again under every change, prints the table, and writes it beside the scenario.
@@ -33,12 +33,7 @@ pub(crate) fn sensitivity(arguments: &SensitivityArguments) -> Result<Ending, Fa
             .with_help("make room beside the scenario and give yourself the right to write there, or give --dry-run")
     };
     if !arguments.dry_run {
-        if !is_replaceable(&file) {
-            return Err(Failure::bad_input(
-                format!("{} is there, and is no regular file", file.display()),
-                "move it away, or give --dry-run",
-            ));
-        }
+        check_replaceable(&file, "move it away, or give --dry-run")?;
         // Before minutes of work, not after: what is written here disappears again.
         Replacement::write(&file, &[]).map_err(unwritable)?;
     }

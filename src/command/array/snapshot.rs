@@ -20,7 +20,7 @@ use super::ArrayDirectory;
 use super::administered::{AdministeredArguments, no_name};
 use super::inventory::{Kind, ListArguments, list};
 use super::opened::{Io, config_of, devices_at_rest, open_array};
-use crate::command::out_directory::is_replaceable;
+use crate::command::out_directory::check_replaceable;
 use strewn::Replacement;
 
 /// `strewn array snapshot`.
@@ -148,12 +148,7 @@ fn copy(arguments: &CopyArguments) -> Result<Ending, Failure> {
             "give another file, or --force to replace it",
         ));
     }
-    if !is_replaceable(file) {
-        return Err(Failure::bad_input(
-            format!("{} is there, and is no regular file", file.display()),
-            "give another file",
-        ));
-    }
+    check_replaceable(file, "give another file")?;
     if is_of_an_array(file) {
         return Err(Failure::bad_input(
             format!("{} is of an array, which would lose it", file.display()),
