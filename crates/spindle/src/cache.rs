@@ -153,11 +153,17 @@ impl CacheState {
         let is_gathered =
             command.direction == Direction::Write && self.gathers_from() == Some(command.lba);
         self.host_before = command.direction;
-        if is_gathered {
-            return self.gather(drive, now_ns, hit_ns, command, transfer);
-        }
         match command.direction {
             Direction::Read => self.read(drive, now_ns, hit_ns, arm, command, transfer),
+            Direction::Write if is_gathered => {
+                let sectors_ns = drive.rotation().ns(transfer.ticks);
+                let written_ns = self.written_ns.max(now_ns) + sectors_ns;
+                // It has room for a segment that is not written yet.
+                let room_ns = u128::from(sectors_ns) * u128::from(self.rules.segment_sectors)
+                    / u128::from(command.sectors);
+                let room_ns = written_ns.saturating_sub(room_ns as u64);
+                self.append(written_ns, room_ns.max(now_ns + hit_ns), command, transfer)
+            }
             Direction::Write => self.write(drive, now_ns, hit_ns, arm, command, transfer),
         }
     }
@@ -263,11 +269,8 @@ impl CacheState {
         let written = Segment { first_lba: command.lba, end_lba };
         let appends = self.segments.last().is_some_and(|last| last.end_lba == command.lba);
         if self.rules.write_back && appends && now_ns < self.written_ns {
-            self.forget(&written);
-            self.extend(end_lba);
-            self.written_ns = appended_ns(drive, self.written_ns, arm.track, transfer);
-            let arm = Arm { track: transfer.end_track, before: Direction::Write };
-            return Served { completion_ns: now_ns + hit_ns, hit: true, arm };
+            let written_ns = appended_ns(drive, self.written_ns, arm.track, transfer);
+            return self.append(written_ns, now_ns + hit_ns, command, transfer);
         }
         let start_ns = now_ns.max(self.written_ns);
         let (start_ns, from) = self.stop_reading(drive, start_ns, arm);
@@ -285,24 +288,18 @@ impl CacheState {
         Served { completion_ns: self.written_ns, hit: false, arm }
     }
 
-    /// A write that is written together with the one before.
-    fn gather(
+    /// Accepts a write that continues the one before.
+    fn append(
         &mut self,
-        drive: &Drive,
-        now_ns: u64,
-        hit_ns: u64,
+        written_ns: u64,
+        completion_ns: u64,
         command: &Command,
         transfer: &Transfer,
     ) -> Served {
         let end_lba = command.lba + u64::from(command.sectors);
         self.forget(&Segment { first_lba: command.lba, end_lba });
         self.extend(end_lba);
-        let sectors_ns = drive.rotation().ns(transfer.ticks);
-        self.written_ns = self.written_ns.max(now_ns) + sectors_ns;
-        // It has room for a segment that is not written yet.
-        let room_ns = u128::from(sectors_ns) * u128::from(self.rules.segment_sectors)
-            / u128::from(command.sectors);
-        let completion_ns = (now_ns + hit_ns).max(self.written_ns.saturating_sub(room_ns as u64));
+        self.written_ns = written_ns;
         let arm = Arm { track: transfer.end_track, before: Direction::Write };
         Served { completion_ns, hit: true, arm }
     }
