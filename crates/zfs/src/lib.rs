@@ -120,6 +120,7 @@ mod free_segments;
 pub mod io_scheduler;
 mod metaslab;
 mod metaslab_group;
+mod normal_space;
 mod order;
 mod pool;
 mod pool_objects;
@@ -138,6 +139,7 @@ pub use array::{
 pub use block::{Block, BlockWrite, Stage};
 pub use draid::{Draid, DraidColumns, DraidLayout};
 pub use fragmentation::{Histogram, Version};
+pub use normal_space::NormalSpace;
 pub use order::AllocationOrder;
 pub use pool::{Copies, Dva, METADATA_RESERVE_PERCENT, MOST_COPIES, NoRoom, Pool, PoolOptions};
 pub use pool_objects::PoolObjects;

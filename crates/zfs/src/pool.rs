@@ -10,6 +10,7 @@ use crate::allocation_class::{AllocationClass, ClassGroups, Contents, Spilled};
 use crate::autotrim::{TrimTurn, Trimmed, trim};
 use crate::fragmentation::Version;
 use crate::metaslab_group::{MetaslabGroup, PlaceInGroup};
+use crate::normal_space::NormalSpace;
 use crate::vdev::{MetaslabSize, Vdev};
 
 /// Most copies of a block.
@@ -17,15 +18,6 @@ pub const MOST_COPIES: usize = 3;
 
 /// What is allocated from one data drive of a vdev before the next vdev has its turn (`metaslab_aliquot` of 2.3).
 const ALIQUOT_BYTES: u64 = 1 << 20;
-
-/// The share of a pool that is kept free (`spa_slop_shift`): a 32nd,
-const SLOP_SHIFT: u8 = 5;
-
-/// at least so much (`spa_min_slop`), but never more than half of the pool,
-const LEAST_SLOP_BYTES: u64 = 128 << 20;
-
-/// and at most so much (`spa_max_slop`).
-const MOST_SLOP_BYTES: u64 = 128 << 30;
 
 /// What is kept of the special class for metadata, in percent (`zfs_special_class_metadata_reserve_pct`).
 pub const METADATA_RESERVE_PERCENT: u64 = 25;
@@ -144,7 +136,8 @@ pub struct Pool {
     /// The vdevs of each class, and whose turn it is.
     classes: [ClassGroups; AllocationClass::COUNT],
     spilled: Spilled,
-    kept_free: u64,
+    /// That of the vdevs of the normal class.
+    normal_space: NormalSpace,
     first_pass: bool,
     txg: u64,
     /// Blocks in pieces, by the place of each copy of their header. The first has the pieces.
@@ -167,36 +160,14 @@ const GANG_PIECES: u64 = 3;
 const GANG_HEADER_BYTES: u64 = 512;
 
 impl Pool {
-    /// The share of a pool that is kept free, unless it is very small or very large.
-    pub const SLOP_SHARE: f64 = 1.0 / (1 << SLOP_SHIFT) as f64;
-
-    /// What is kept free of the vdevs of the normal class, parity included (`spa_get_slop_space`). What the intent log
-    /// has counts as kept free, up to half of it.
-    #[must_use]
-    pub fn kept_free(vdevs: &[Vdev]) -> u64 {
-        let (mut bytes, mut data, mut log) = (0, 0, 0);
-        for vdev in vdevs {
-            let logs = vdev.log_metaslabs();
-            let of_blocks = vdev.metaslab_bytes(logs..vdev.metaslabs().count);
-            bytes += of_blocks;
-            data += vdev.deflated_bytes(of_blocks);
-            log += vdev.deflated_bytes(vdev.metaslab_bytes(0..logs));
-        }
-        let by = vdevs.first().map_or(1, |vdev| u64::from(vdev.scale_down));
-        let kept = (data >> SLOP_SHIFT).min(MOST_SLOP_BYTES / by);
-        let kept = kept - log.min(kept / 2);
-        let kept = kept.max((LEAST_SLOP_BYTES / by).min(data / 2));
-        (u128::from(kept) * u128::from(bytes) / u128::from(data.max(1))) as u64
-    }
-
     /// Whether more is free than is kept free.
     pub(crate) fn keeps_slop(&self) -> bool {
-        self.bytes() - self.allocated() > self.kept_free
+        self.bytes() - self.allocated() > self.normal_space.kept_free()
     }
 
     /// Bytes that may be allocated beside what is kept free.
     pub(crate) fn available(&self) -> u64 {
-        self.bytes().saturating_sub(self.kept_free + self.allocated())
+        self.bytes().saturating_sub(self.normal_space.kept_free() + self.allocated())
     }
 
     /// Creates an empty pool.
@@ -212,7 +183,7 @@ impl Pool {
             autotrim: options.autotrim,
             classes: Default::default(),
             spilled: Spilled::default(),
-            kept_free: 0,
+            normal_space: NormalSpace::default(),
             first_pass: true,
             txg: 1,
             gangs: BTreeMap::new(),
@@ -233,8 +204,7 @@ impl Pool {
         let has_log = class == AllocationClass::Normal && vdev.log_metaslabs() > 0;
         let log_metaslab = has_log.then_some(0);
         let group = MetaslabGroup::new(&vdev, log_metaslab, self.autotrim);
-        let first = if has_log { vdev.log_metaslabs() } else { 0 };
-        let bytes = vdev.metaslab_bytes(first..size.count);
+        let bytes = vdev.class_bytes(class);
         self.tops.push(Top {
             vdev,
             class,
@@ -247,8 +217,9 @@ impl Pool {
             trim_turn: TrimTurn::default(),
         });
         self.classes[class as usize].activate(self.tops.len() - 1);
-        let normal: Vec<Vdev> = self.normal().map(|top| top.vdev).collect();
-        self.kept_free = Self::kept_free(&normal);
+        if class == AllocationClass::Normal {
+            self.normal_space.add(&vdev);
+        }
     }
 
     /// Nothing more is allocated on a vdev, which is gone (`metaslab_group_passivate`).
@@ -598,7 +569,7 @@ impl Pool {
     /// Bytes of the vdevs of the normal class, parity included.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.normal().map(Top::bytes).sum()
+        self.normal_space.bytes
     }
 
     /// Bytes of the normal class in use, parity included, as of the last sync pass.

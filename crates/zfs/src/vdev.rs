@@ -5,6 +5,7 @@ use std::ops::Range;
 use strewn_base::SECTOR_BYTES;
 use strewn_base::state::SavedValue;
 
+use crate::allocation_class::AllocationClass;
 use crate::draid::{Draid, DraidLayout};
 use crate::raid_z::{Column, RaidZ};
 use crate::stripe::Striped;
@@ -170,6 +171,13 @@ impl Vdev {
     #[must_use]
     pub fn log_metaslabs(&self) -> u32 {
         (self.metaslabs().count > LEAST_FOR_EMBEDDED_LOG).into()
+    }
+
+    /// Bytes that blocks may have on it if it is of this class, parity included.
+    #[must_use]
+    pub fn class_bytes(&self, class: AllocationClass) -> u64 {
+        let first = if class == AllocationClass::Normal { self.log_metaslabs() } else { 0 };
+        self.metaslab_bytes(first..self.metaslabs().count)
     }
 
     /// Bytes in some of its metaslabs, parity included.

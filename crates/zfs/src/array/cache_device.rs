@@ -12,7 +12,7 @@ use strewn_base::{Direction, SECTOR_BYTES};
 
 use super::config::L2arcConfig;
 use super::drives::Purpose;
-use super::{BlockKey, Space, ZfsArray};
+use super::{BlockKey, ZfsArray};
 use crate::arc::{Extent, Feed};
 use crate::io_scheduler::{Class, IoScheduler, Request, SchedulerOptions};
 use crate::volume::POINTERS;
@@ -203,7 +203,7 @@ impl ZfsArray {
         }
         let device = &mut self.cache_device;
         if device.feeding.is_none() && device.next_feed_ns <= now_ns {
-            let feed = self.arc.feed(|key| stored_bytes(&self.space, BlockKey::decode(key)));
+            let feed = self.arc.feed(|key| self.space.block(BlockKey::decode(key)).1);
             self.counters.l2arc_written_bytes += feed.bytes();
             device.feed(now_ns, feed_interval_ns, &feed);
         }
@@ -258,14 +258,5 @@ impl ZfsArray {
                 }
             }
         }
-    }
-}
-
-/// Bytes of a block on disk.
-fn stored_bytes(space: &Space, BlockKey { volume, level, number }: BlockKey) -> u32 {
-    let volume = &space.volumes[usize::from(volume)];
-    match level {
-        0 => volume.shape().stored_bytes,
-        level => volume.indirect(level.into(), number).1,
     }
 }

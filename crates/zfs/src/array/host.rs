@@ -280,11 +280,7 @@ impl ZfsArray {
         purpose: Purpose,
         driver: &mut impl Driver<()>,
     ) {
-        let volume = &self.space.volumes[usize::from(key.volume)];
-        let (block, bytes) = match key.level {
-            0 => (volume.block(key.number), volume.shape().stored_bytes),
-            level => volume.indirect(level.into(), key.number),
-        };
+        let (block, bytes) = self.space.block(key);
         let (vdev, offset) = block.place();
         let pieces = self.space.pool.pieces(vdev, offset).unwrap_or_default();
         let bytes = if pieces.is_empty() { bytes } else { SECTOR_BYTES as u32 };

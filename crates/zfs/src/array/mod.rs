@@ -49,6 +49,17 @@ struct Space {
     order: AllocationOrder,
 }
 
+impl Space {
+    /// A block of a volume, and its bytes on disk.
+    fn block(&self, BlockKey { volume, level, number }: BlockKey) -> (crate::block::Block, u32) {
+        let volume = &self.volumes[usize::from(volume)];
+        match level {
+            0 => (volume.block(number), volume.shape().stored_bytes),
+            level => volume.indirect(level.into(), number),
+        }
+    }
+}
+
 strewn_base::saved_state! {
     impl for Space {
         parts:;

@@ -39,8 +39,8 @@ fn short_ranges_are_skipped_and_long_ones_are_divided() {
     let mirror = vdev(Redundancy::Mirror { drives: 2 });
     let of = |ranges: &[(u64, u64)]| trim(&mirror, ranges.iter().copied(), |_| false);
     // Seven sectors are 28 KiB.
-    assert_eq!(of(&[(10, 17)]), Trimmed { ranges: 0, bytes: 0, skipped_bytes: 2 * 28 << 10 });
-    assert_eq!(of(&[(10, 18)]), Trimmed { ranges: 2, bytes: 2 * 32 << 10, skipped_bytes: 0 });
+    assert_eq!(of(&[(10, 17)]), Trimmed { ranges: 0, bytes: 0, skipped_bytes: (2 * 28) << 10 });
+    assert_eq!(of(&[(10, 18)]), Trimmed { ranges: 2, bytes: (2 * 32) << 10, skipped_bytes: 0 });
     let long = (128 << 20 >> 12) + 1;
     assert_eq!(of(&[(0, long)]).ranges, 4);
     let one_drive = trim(&mirror, [(0, 8)].into_iter(), |drive| drive == 1);
@@ -61,11 +61,11 @@ fn raid_z_has_each_sector_of_a_range_once() {
     }
     // 40 sectors are 8 of each drive; 39 leave one drive a sector short of 32 KiB.
     let of = |end| trim(&raid_z, [(0, end)].into_iter(), |_| false);
-    assert_eq!(of(40), Trimmed { ranges: 5, bytes: 5 * 32 << 10, skipped_bytes: 0 });
-    assert_eq!(of(39), Trimmed { ranges: 4, bytes: 4 * 32 << 10, skipped_bytes: 28 << 10 });
+    assert_eq!(of(40), Trimmed { ranges: 5, bytes: (5 * 32) << 10, skipped_bytes: 0 });
+    assert_eq!(of(39), Trimmed { ranges: 4, bytes: (4 * 32) << 10, skipped_bytes: 28 << 10 });
     // Parts of two ranges lie side by side on drives 0 to 3: between them is a sector of drive 4 alone.
     let both = trim(&raid_z, [(0, 39), (40, 79)].into_iter(), |_| false);
-    assert_eq!((both.ranges, both.skipped_bytes), (4, 2 * 28 << 10));
+    assert_eq!((both.ranges, both.skipped_bytes), (4, (2 * 28) << 10));
 }
 
 #[test]

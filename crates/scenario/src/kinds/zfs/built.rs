@@ -2,7 +2,7 @@
 
 use strewn_alloc::MapPicture;
 use strewn_results::ArrayMap;
-use strewn_zfs::{AllocationClass, PipelineCosts, Vdev, VolumeConfig, ZfsArray, ZfsConfig};
+use strewn_zfs::{PipelineCosts, Vdev, VolumeConfig, ZfsArray, ZfsConfig};
 
 use super::{PlacedVdev, SyncWrites, Zfs};
 use crate::array::Array;
@@ -33,11 +33,10 @@ fn check_metaslabs(placed: &[PlacedVdev], vdevs: &[Vdev]) -> Result<(), BuildErr
     let Some((placed, vdev)) = both.find(|(_, vdev)| !vdev.has_metaslabs()) else {
         return Ok(());
     };
-    let words = AllocationClass::WORDS.iter().find(|(_, class)| *class == placed.class);
     Err(BuildError::of_kind(TooSmall {
         drive_bytes: vdev.drive_bytes,
         scale_down: vdev.scale_down,
-        class: words.map_or("normal", |(word, _)| word),
+        class: placed.class.word(),
         first_spindle: placed.first_spindle,
     }))
 }

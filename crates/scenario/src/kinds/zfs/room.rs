@@ -2,7 +2,7 @@
 
 use strewn_results::CapacityRule;
 use strewn_results::words::fixed;
-use strewn_zfs::{AllocationClass, METADATA_RESERVE_PERCENT, POINTERS, Pool, Vdev};
+use strewn_zfs::{AllocationClass, METADATA_RESERVE_PERCENT, NormalSpace, POINTERS, Vdev};
 
 use super::{PlacedVdev, Zfs};
 use crate::array::Array;
@@ -23,17 +23,6 @@ const DEFERRED_TXGS: u64 = 3;
 /// A transaction group is written when so much of the dirty limit is, in percent.
 const TXG_PERCENT: u64 = 20;
 
-/// Bytes in metaslabs of a vdev of the normal class, without those of the intent log.
-fn class_bytes(vdev: &Vdev) -> u64 {
-    vdev.metaslab_bytes(vdev.log_metaslabs()..vdev.metaslabs().count)
-}
-
-/// The part of a vdev's bytes that is told as space for data.
-fn data_share(vdev: &Vdev) -> f64 {
-    const LARGE: u64 = 1 << 40;
-    vdev.deflated_bytes(LARGE) as f64 / LARGE as f64
-}
-
 impl Zfs {
     /// Bytes of the pool that a block of a volume takes, with its share of the indirect blocks.
     pub(super) fn bytes_for_a_block(&self) -> f64 {
@@ -51,29 +40,30 @@ impl Zfs {
     /// (`zvol_volsize_to_reservation`): the block, uncompressed, where it takes most, and its share of two copies of
     /// indirect blocks.
     fn reserved_for_a_block(&self, vdevs: &[Vdev]) -> f64 {
-        let data = |vdev: &Vdev| {
-            let taken = vdev.allocated_bytes(self.block_bytes()) as f64;
-            taken * data_share(vdev)
-        };
-        let data = vdevs.iter().map(data).fold(0.0, f64::max);
-        data + (2 * RESERVED_INDIRECT_BYTES) as f64 / f64::from(POINTERS - 1)
+        let data = |vdev: &Vdev| vdev.deflated_bytes(vdev.allocated_bytes(self.block_bytes()));
+        let data = vdevs.iter().map(data).max().unwrap_or(0);
+        data as f64 + (2 * RESERVED_INDIRECT_BYTES) as f64 / f64::from(POINTERS - 1)
+    }
+
+    /// The normal vdevs that are there from the start, of drives with so many bytes.
+    fn normal_vdevs(&self, drive_bytes: u64) -> Vec<Vdev> {
+        self.normal_at_start().map(|placed| placed.vdev(self, drive_bytes, 1)).collect()
     }
 
     /// What volumes may have of a pool of drives of so many bytes, and how that figure comes about.
     pub(super) fn usable(&self, drive_bytes: u64) -> (u64, String) {
         let vdev = self.vdev(drive_bytes, 1);
-        let vdevs: Vec<Vdev> =
-            self.normal_at_start().map(|placed| placed.vdev(self, drive_bytes, 1)).collect();
+        let vdevs = self.normal_vdevs(drive_bytes);
         let pool = self.pool_bytes(drive_bytes, AllocationClass::Normal);
-        let kept_free = Pool::kept_free(&vdevs);
+        let space = NormalSpace::of(&vdevs);
+        let kept_free = space.kept_free();
         let moving = DEFERRED_TXGS * self.dirty_limit_bytes * TXG_PERCENT / 100;
         let for_a_block = self.bytes_for_a_block();
         let moving = (moving as f64 / self.block_bytes() as f64 * for_a_block) as u64;
         let blocks = pool.saturating_sub(kept_free + moving) as f64 / for_a_block;
         let reserved = self.reserved_for_a_block(&vdevs);
-        let data: f64 = vdevs.iter().map(|vdev| class_bytes(vdev) as f64 * data_share(vdev)).sum();
-        let all: u64 = vdevs.iter().map(class_bytes).sum();
-        let may_be_reserved = data * (1.0 - kept_free as f64 / all.max(1) as f64) / reserved;
+        let share = 1.0 - kept_free as f64 / space.bytes.max(1) as f64;
+        let may_be_reserved = space.data_bytes as f64 * share / reserved;
         let words = if self.reserves() && may_be_reserved < blocks {
             format!(
                 "{} in metaslabs, less {} that is kept free; a block of {} reserves {:.0} bytes of data and metadata, \
@@ -110,10 +100,7 @@ impl Zfs {
         let (stored, first) = (self.stored_bytes(), self.vdev(drive_bytes, 1));
         let bytes = |placed: PlacedVdev| {
             let vdev = placed.vdev(self, drive_bytes, 1);
-            let bytes = match class {
-                AllocationClass::Normal => class_bytes(&vdev),
-                _ => vdev.metaslab_bytes(0..vdev.metaslabs().count),
-            };
+            let bytes = vdev.class_bytes(class);
             let (here, there) = (first.allocated_bytes(stored), vdev.allocated_bytes(stored));
             if here == there { bytes } else { (bytes as f64 * here as f64 / there as f64) as u64 }
         };
@@ -198,10 +185,9 @@ impl Zfs {
             return None;
         }
         let drive_bytes = build::capacity_bytes(array);
-        let vdevs: Vec<Vdev> =
-            self.normal_at_start().map(|placed| placed.vdev(self, drive_bytes, 1)).collect();
+        let kept_free = NormalSpace::of(&self.normal_vdevs(drive_bytes)).kept_free();
         let room = self.pool_bytes(drive_bytes, AllocationClass::Normal);
-        let room = room.saturating_sub(Pool::kept_free(&vdevs)) as f64;
+        let room = room.saturating_sub(kept_free) as f64;
         let filled: u64 = build::luns(array).into_iter().map(file).sum();
         let taken = filled as f64 / self.block_bytes() as f64 * self.bytes_for_a_block();
         // A first snapshot has all of it, and all of it may be overwritten.
@@ -258,12 +244,15 @@ pub(super) fn capacity(zfs: &Zfs) -> CapacityRule {
     let (of_stripe, with_data) = vdev.stripe_drives();
     let data = zfs.block_bytes() as f64 * of_stripe as f64 / with_data as f64;
     let stored = data / zfs.bytes_for_a_block();
+    // Of any large number of bytes.
+    let raw = 1 << 40;
+    let data_share = vdev.deflated_bytes(raw) as f64 / raw as f64;
     let reserved = zfs.block_bytes() as f64 / zfs.reserved_for_a_block(&[vdev])
-        * data_share(&vdev)
+        * data_share
         * of_stripe as f64
         / with_data as f64;
     let share = if zfs.reserves() { stored.min(reserved) } else { stored };
-    let share = share * (1.0 - Pool::SLOP_SHARE);
+    let share = share * (1.0 - NormalSpace::SLOP_SHARE);
     // Of the data drives of all vdevs, those of normal ones that are there from the start.
     let data = |vdevs: &mut dyn Iterator<Item = PlacedVdev>| -> u32 {
         vdevs.map(|vdev| u32::from(vdev.data_and_parity().0)).sum()

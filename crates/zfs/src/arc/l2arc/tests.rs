@@ -181,8 +181,10 @@ fn what_is_said_to_be_on_the_device_is_there() {
         for step in 0..20_000u64 {
             let now_ns = step * 20 * MS;
             let key = rng.below(600);
-            let block =
-                Block { kind: if key % 9 == 0 { Kind::Indirect } else { Kind::Data }, ..data(key) };
+            let block = Block {
+                kind: if key.is_multiple_of(9) { Kind::Indirect } else { Kind::Data },
+                ..data(key)
+            };
             match rng.below(20) {
                 0 => {
                     arc.make_dirty(now_ns, block);
@@ -249,7 +251,8 @@ fn what_is_said_to_be_on_the_device_is_there() {
         let mut reader = StateReader::new(&bytes);
         let mut same: Arc = reader.value().unwrap();
         if in_flight.is_some() {
-            (arc.on_fed(), same.on_fed());
+            arc.on_fed();
+            same.on_fed();
         }
         assert_eq!(arc.feed(stored), same.feed(stored), "seed {seed}");
         assert_eq!(arc.l2arc_sizes(), same.l2arc_sizes());
