@@ -378,19 +378,26 @@ impl<T: Copy> SimulatedSpindle<T> {
                 self.admitted.admit(next);
             }
         }
-        let mut heads = Heads { now_ns, track: self.track, before: self.before };
-        let mut gathered = None;
-        if let Some(cache) = &self.cache {
-            heads.now_ns = cache.free_ns(now_ns);
-            gathered = cache.gathers_from().and_then(|lba| self.admitted.take_write_at(lba));
-        }
-        let next = gathered.or_else(|| self.admitted.take(self.scheduler, &self.drive, heads));
+        let heads = Heads { now_ns, track: self.track, before: self.before };
+        let next = match self.cache.is_some() {
+            true => self.take_cached(heads),
+            false => self.admitted.take(self.scheduler, &self.drive, heads),
+        };
         if let Some(next) = next {
             self.start(now_ns, next);
         } else if let Some(next) = self.waiting.pop_front() {
             // None had arrived, or it would have been admitted.
             self.start(next.arrival_ns, next);
         }
+    }
+
+    /// The next command of a drive with its cache in use.
+    #[cold]
+    fn take_cached(&mut self, mut heads: Heads) -> Option<Admitted<T>> {
+        let cache = self.cache.as_ref()?;
+        heads.now_ns = cache.free_ns(heads.now_ns);
+        let gathered = cache.gathers_from().and_then(|lba| self.admitted.take_write_at(lba));
+        gathered.or_else(|| self.admitted.take(self.scheduler, &self.drive, heads))
     }
 
     #[inline(always)]
