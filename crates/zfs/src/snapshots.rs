@@ -6,6 +6,9 @@
 //! what it, or the volume, does not. Within a list, blocks are in buckets by the snapshots between which they were born
 //! (`dle_mintxg`): whoever deletes a snapshot finds the blocks that only it held in one bucket of the next list, and
 //! reads no others (`dsl_destroy_snapshot_sync_impl`, `process_old_deadlist`).
+//!
+//! A clone begins as a snapshot of its origin, which stays as long as the clone does. What was born up to that snapshot
+//! is the origin's: the clone frees none of it.
 
 use strewn_base::state::SavedValue;
 
@@ -98,7 +101,13 @@ pub struct Snapshots {
     data_bytes: u32,
     held_blocks: u64,
     held_bytes: u64,
+    /// The transaction group of the snapshot that clones are made of, of their origin and of the clones; 0 for none.
+    origin_txg: u32,
+    is_clone: bool,
 }
+
+/// What the snapshot that clones are made of is known by. It is never deleted.
+const ORIGIN: u32 = u32::MAX;
 
 impl Snapshots {
     /// None yet, of a volume whose blocks of data have so many bytes on disk.
@@ -106,10 +115,36 @@ impl Snapshots {
         Self { data_bytes, ..Self::default() }
     }
 
-    /// Snapshots that are not deleted.
+    /// None yet, of a clone of the volume with `self`. The snapshot that it is made of is taken unless there is one,
+    /// with the last transaction group, `txg`, before any other snapshot.
+    pub(crate) fn of_clone(&mut self, txg: u32) -> Self {
+        if self.origin_txg == 0 {
+            assert!(
+                self.kept.is_empty() && !self.is_clone,
+                "clones are made of a volume's first snapshot"
+            );
+            self.origin_txg = txg;
+            self.kept.push(Snapshot { id: ORIGIN, txg, dead: DeadList::default() });
+        }
+        Self { origin_txg: self.origin_txg, is_clone: true, ..Self::new(self.data_bytes) }
+    }
+
+    /// Snapshots that are not deleted, without that of clones.
     #[must_use]
     pub fn count(&self) -> usize {
-        self.kept.len()
+        self.kept.iter().filter(|snapshot| snapshot.id != ORIGIN).count()
+    }
+
+    /// Whether the volume is a clone.
+    #[must_use]
+    pub fn is_clone(&self) -> bool {
+        self.is_clone
+    }
+
+    /// The transaction group of the snapshot that clones are made of, of their origin and of the clones; 0 for none.
+    #[must_use]
+    pub fn origin_txg(&self) -> u32 {
+        self.origin_txg
     }
 
     /// What the next one will be known by.
@@ -136,10 +171,11 @@ impl Snapshots {
         self.freeing.len() > 0
     }
 
-    /// The transaction group of the latest snapshot: what was born later is the live volume's alone. 0 for none.
+    /// The transaction group of the latest snapshot, that of a clone's origin included: what was born later is the live
+    /// volume's alone. 0 for none.
     #[must_use]
     pub fn latest_txg(&self) -> u32 {
-        self.kept.last().map_or(0, |snapshot| snapshot.txg)
+        self.kept.last().map_or(self.origin_txg, |snapshot| snapshot.txg)
     }
 
     /// The live volume does not have this copy of a block any more, which was born in the transaction group `birth`
@@ -156,6 +192,9 @@ impl Snapshots {
         }
         if birth > self.latest_txg() {
             block.free(pool, bytes);
+            return;
+        }
+        if self.is_clone && birth <= self.origin_txg {
             return;
         }
         // The latest snapshot that the block was born after.

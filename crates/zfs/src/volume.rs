@@ -108,6 +108,24 @@ impl Volume {
         }
     }
 
+    /// A clone of the volume as the last transaction group of `pool` has left it (`dsl_dataset_create_sync_dd`): it has
+    /// the same blocks, until either writes them.
+    ///
+    /// # Panics
+    /// If the volume has snapshots, or is a clone.
+    pub fn clone_of(&mut self, pool: &Pool) -> Self {
+        let snapshots = self.snapshots.of_clone(pool.txg() as u32 - 1);
+        Self { snapshots, ..self.clone() }
+    }
+
+    /// The transaction group in which a block of a level was written; 0 for one that never was.
+    pub(crate) fn birth_of(&self, level: u8, number: u32) -> u32 {
+        match level {
+            0 => self.birth(number),
+            level => self.indirect[usize::from(level) - 1][number as usize].birth,
+        }
+    }
+
     /// Its shape.
     #[must_use]
     pub fn shape(&self) -> VolumeShape {
@@ -239,7 +257,32 @@ impl Volume {
         INDIRECT_BYTES + pointers * POINTER_BYTES + growth
     }
 
-    /// Writes `dirty` blocks, in the order in which hosts wrote them, and all metadata that this changes.
+    /// A block gets another place in the transaction group that `pool` is syncing. Returns where it was, and since
+    /// when.
+    fn note_written(&mut self, pool: &Pool, number: u32) -> (&mut Block, u32) {
+        let block = &mut self.blocks[number as usize];
+        let above = number / POINTERS;
+        if block.is_hole() {
+            self.filled[above as usize] += 1;
+        } else {
+            let overwritten = &mut self.overwritten[above as usize];
+            *overwritten = overwritten.saturating_add(1);
+        }
+        self.levels_dirty[0].push(above);
+        let birth = std::mem::replace(&mut self.births[number as usize], pool.txg() as u32);
+        (block, birth)
+    }
+
+    /// A dirty block has been written before its transaction group is (`dr_override_state`).
+    pub fn set_written(&mut self, pool: &mut Pool, number: u32, at: Block) {
+        let bytes = u64::from(self.shape.stored_bytes);
+        let (block, birth) = self.note_written(pool, number);
+        let old = std::mem::replace(block, at);
+        self.snapshots.kill(pool, old, (bytes, true), birth);
+    }
+
+    /// Writes `dirty` blocks, in the order in which hosts wrote them, and all metadata that these and those that
+    /// [were written](Self::set_written) change.
     ///
     /// # Errors
     /// If the pool has no room.
@@ -250,25 +293,18 @@ impl Volume {
         order: &mut AllocationOrder,
         writes: &mut Vec<BlockWrite>,
     ) -> Result<(), NoRoom> {
-        if dirty.is_empty() {
+        if dirty.is_empty() && self.levels_dirty[0].is_empty() {
             return Ok(());
         }
         order.apply(&mut dirty, POINTERS);
         let bytes = u64::from(self.shape.stored_bytes);
         for number in &dirty {
-            let block = &mut self.blocks[*number as usize];
-            let above = (*number / POINTERS) as usize;
-            if block.is_hole() {
-                self.filled[above] += 1;
-            } else {
-                self.overwritten[above] = self.overwritten[above].saturating_add(1);
-            }
-            let birth = std::mem::replace(&mut self.births[*number as usize], pool.txg() as u32);
+            let (block, birth) = self.note_written(pool, *number);
+            let mut copies = [*block];
             let snapshots = &mut self.snapshots;
-            let copies = std::slice::from_mut(block);
             Block::replace_all(
                 Contents::Data,
-                copies,
+                &mut copies,
                 pool,
                 bytes,
                 Stage::Data,
@@ -277,7 +313,7 @@ impl Volume {
                     snapshots.kill(pool, old, (bytes, true), birth);
                 },
             )?;
-            self.levels_dirty[0].push(*number / POINTERS);
+            [self.blocks[*number as usize]] = copies;
         }
         for level in 1..=self.indirect.len() {
             let mut changed = std::mem::take(&mut self.levels_dirty[level - 1]);

@@ -359,3 +359,55 @@ proptest! {
         }
     }
 }
+
+/// A pool with LUNs of so many GiB, on each of which a workload works, and the lines of its clones.
+fn with_clones(luns: &[(&str, u32)], lines: &str) -> String {
+    let text = with_further(lines).replace("lun = \"100 GiB\"\noutstanding = 8\n", "");
+    let (before, rest) = text.split_once("[workload]\n").unwrap();
+    let (workload, array) = rest.split_once("[[array]]").unwrap();
+    let workloads: String = luns
+        .iter()
+        .map(|(lun, _)| {
+            format!(
+                "[[workload]]\nname = \"on {lun}\"\nlun = \"{lun}\"\noutstanding = 8\n{workload}"
+            )
+        })
+        .collect();
+    let luns: String = luns
+        .iter()
+        .map(|(lun, gib)| format!("[[array.lun]]\nname = \"{lun}\"\nsize = \"{gib} GiB\"\n"))
+        .collect();
+    format!("{before}{workloads}[[array]]{array}{luns}")
+}
+
+#[test]
+fn clones_take_no_room_until_they_are_written() {
+    let luns = [("a", 300), ("b", 300), ("c", 300)];
+    let clones = "clone = [{ lun = \"b\", of = \"a\" }, { lun = \"c\", of = \"a\" }]";
+    let text = with_clones(&luns, clones);
+    let scenario = Scenario::parse(&text, NAME).unwrap();
+    assert_eq!(Scenario::parse(&scenario.to_toml().unwrap(), NAME).unwrap(), scenario);
+    let error = error_of(&with_clones(&luns, ""));
+    assert!(error.to_string().contains("3 LUNs of 900 GiB together are larger"), "{error}");
+}
+
+#[test]
+fn what_no_clone_can_be_is_refused_with_a_remedy() {
+    let refused = [
+        ("{ lun = \"b\", of = \"z\" }", "the array has no LUN \"z\""),
+        ("{ lun = \"y\", of = \"a\" }", "the array has no LUN \"y\""),
+        ("{ lun = \"b\", of = \"b\" }", "it is a clone itself"),
+        ("{ lun = \"b\", of = \"a\" }, { lun = \"c\", of = \"b\" }", "it is a clone itself"),
+        ("{ lun = \"b\", of = \"a\" }, { lun = \"b\", of = \"a\" }", "it is a clone already"),
+        ("{ lun = \"d\", of = \"a\" }", "a clone of a has 120 GiB, and its origin 100 GiB"),
+        ("{ lun = \"b\" }", "is missing"),
+    ];
+    for (clones, expected) in refused {
+        let luns = [("a", 100), ("b", 100), ("c", 100), ("d", 120)];
+        let error = error_of(&with_clones(&luns, &format!("clone = [{clones}]")));
+        let [problem] = error.problems() else { panic!("{error}") };
+        assert!(problem.field().starts_with("array[tank].zfs.clone["), "{error}");
+        assert!(error.to_string().contains(expected), "{clones}: {error}");
+        assert!(!problem.help().is_empty(), "{error}");
+    }
+}

@@ -12,6 +12,7 @@ use strewn_base::{Direction, SECTOR_BYTES};
 
 use super::config::L2arcConfig;
 use super::drives::Purpose;
+use super::host::Fetch;
 use super::{BlockKey, ZfsArray};
 use crate::arc::{Extent, Feed};
 use crate::io_scheduler::{Class, IoScheduler, Request, SchedulerOptions};
@@ -30,8 +31,7 @@ const FEED: u32 = u32::MAX;
 /// A block that is read from the device.
 #[derive(Debug, Clone, Copy, SavedValue)]
 struct Read {
-    key: u64,
-    purpose: Purpose,
+    fetch: Fetch,
     address: u64,
 }
 
@@ -93,7 +93,7 @@ impl CacheDevice {
     }
 
     fn read(&mut self, now_ns: u64, read: Read, bytes: u32) {
-        let class = match read.purpose {
+        let class = match read.fetch.purpose {
             Purpose::Prefetch | Purpose::Send => Class::AsyncRead,
             _ => Class::SyncRead,
         };
@@ -106,8 +106,8 @@ impl CacheDevice {
 
     /// Somebody waits for a block that is read ahead, if it is.
     pub fn hurry(&mut self, now_ns: u64, key: u64) {
-        let mut ahead = self.reads.iter().filter(|(_, read)| read.purpose == Purpose::Prefetch);
-        if let Some((owner, _)) = ahead.find(|(_, read)| read.key == key) {
+        let is_meant = |fetch: Fetch| fetch.purpose == Purpose::Prefetch && fetch.cached_as == key;
+        if let Some((owner, _)) = self.reads.iter().find(|(_, read)| is_meant(read.fetch)) {
             let owner = *owner;
             self.queue.change_class(now_ns, owner, Class::SyncRead);
         }
@@ -172,20 +172,16 @@ impl CacheDevice {
 
 impl ZfsArray {
     /// Reads a block from the cache device, if there is one and it has it. Returns whether it does.
-    pub(super) fn read_from_cache_device(
-        &mut self,
-        now_ns: u64,
-        key: BlockKey,
-        purpose: Purpose,
-    ) -> bool {
+    pub(super) fn read_from_cache_device(&mut self, now_ns: u64, fetch: Fetch) -> bool {
         if self.config.l2arc.is_none() {
             return false;
         }
         self.counters.l2arc_lookups += 1;
-        let key = key.encode();
-        let Some(Extent { address, bytes }) = self.arc.on_device(key) else { return false };
+        let Some(Extent { address, bytes }) = self.arc.on_device(fetch.cached_as) else {
+            return false;
+        };
         self.counters.l2arc_hits += 1;
-        self.cache_device.read(now_ns, Read { key, purpose, address }, bytes);
+        self.cache_device.read(now_ns, Read { fetch, address }, bytes);
         self.issue_to_cache_device(now_ns);
         true
     }
@@ -231,12 +227,12 @@ impl ZfsArray {
     }
 
     fn on_read_from_cache_device(&mut self, now_ns: u64, owner: u32, driver: &mut impl Driver<()>) {
-        let Some(Read { key, purpose, address }) = self.cache_device.reads.remove(&owner) else {
+        let Some(Read { fetch, address }) = self.cache_device.reads.remove(&owner) else {
             return;
         };
-        match self.arc.has_left_device(key, address) {
-            true => self.read_from_pool(now_ns, BlockKey::decode(key), purpose, driver),
-            false => self.on_read(now_ns, key, driver),
+        match self.arc.has_left_device(fetch.cached_as, address) {
+            true => self.read_from_pool(now_ns, fetch, driver),
+            false => self.on_read(now_ns, fetch.cached_as, driver),
         }
     }
 

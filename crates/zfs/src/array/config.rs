@@ -59,6 +59,9 @@ pub struct ZfsConfig {
     pub resilver: ResilverKind,
     /// Whether a write is answered only when the intent log has it (`sync=always`), or from memory.
     pub is_synchronous: bool,
+    /// Without a log vdev, a synchronous write of at least so many bytes has its blocks written in place at once, and
+    /// the intent log only refers to them (`WR_INDIRECT`); `None` if it always copies.
+    pub indirect_from_bytes: Option<u64>,
     /// What each block of a transaction group costs the threads that it passes.
     pub pipeline: PipelineCosts,
     /// Whether volumes reserve the room to overwrite all of their blocks (`refreservation`, as `zfs create -V` sets it
@@ -111,4 +114,15 @@ pub struct VolumeConfig {
     pub block_bytes: u32,
     /// Bytes of a block after compression.
     pub stored_bytes: u32,
+    /// The number of the volume whose clone it is, which is none itself and has the same size. It has that volume's
+    /// blocks, and none of `filled_bytes`.
+    pub clone_of: Option<u8>,
+}
+
+impl VolumeConfig {
+    /// A volume whose blocks are all written before the run, and do not compress.
+    #[must_use]
+    pub const fn new(bytes: u64, block_bytes: u32) -> Self {
+        Self { bytes, filled_bytes: bytes, block_bytes, stored_bytes: block_bytes, clone_of: None }
+    }
 }

@@ -96,7 +96,7 @@ impl Growable<()> for ZfsArray {
         space.pool.add(*vdev, self.config.class_of(number));
         space.objects.add_metaslabs(space.pool.metaslab_count(number));
         space.order.set_slots(slots(&self.config, &space.pool));
-        self.transactions.room = space.room_for(self.config.is_synchronous);
+        self.transactions.room = space.room_for(&self.config);
         self.advance(now_ns, driver);
         true
     }

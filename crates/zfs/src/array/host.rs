@@ -11,6 +11,7 @@ use strewn_base::state::SavedValue;
 
 use super::drives::Purpose;
 use super::{BlockKey, INDIRECT_BYTES, ZfsArray};
+use crate::allocation_class::AllocationClass;
 use crate::arc::{Block, Found, Intent, Kind};
 use crate::volume::POINTERS;
 
@@ -18,8 +19,18 @@ use crate::volume::POINTERS;
 #[derive(Debug, Clone, Copy, SavedValue)]
 enum Waiter {
     Operation(u32),
-    /// A block whose indirect block is read first, and what for.
-    Fetch(u64, Purpose),
+    /// A block whose indirect block is read first.
+    Fetch(Fetch),
+}
+
+/// A block that is to be read.
+#[derive(Debug, Clone, Copy, SavedValue)]
+pub(super) struct Fetch {
+    /// Its key as a block of its volume, encoded.
+    pub key: u64,
+    /// What it is known by in memory, and who waits for it: the same, unless clones share it.
+    pub cached_as: u64,
+    pub purpose: Purpose,
 }
 
 /// Who waits for blocks.
@@ -36,6 +47,8 @@ struct Pending {
     owner: Owner,
     volume: u8,
     blocks: Range<u32>,
+    /// Bytes of the operation, or of the blocks.
+    bytes: u64,
     is_write: bool,
     /// Blocks that it waits for.
     left: u32,
@@ -81,8 +94,8 @@ impl ZfsArray {
         let (volume, block) = (operation.lun.0 as u8, self.block_bytes(operation.lun));
         let Range { start, end } = bytes_of(operation);
         let blocks = (start / block) as u32..end.div_ceil(block) as u32;
-        let (owner, left) = (Owner::Host(operation.id), 0);
-        let pending = Pending { owner, volume, blocks: blocks.clone(), is_write, left };
+        let (owner, bytes, left) = (Owner::Host(operation.id), end - start, 0);
+        let pending = Pending { owner, volume, blocks: blocks.clone(), bytes, is_write, left };
         (self.host.pending.insert(pending) as u32, volume, blocks)
     }
 
@@ -132,7 +145,9 @@ impl ZfsArray {
     ) {
         let (owner, is_write) = (Owner::Scan, self.scan_rewrites());
         let purpose = if is_write { Purpose::Rewrite } else { Purpose::Send };
-        let pending = Pending { owner, volume, blocks: blocks.clone(), is_write, left: 0 };
+        let block_bytes = self.config.volumes[usize::from(volume)].block_bytes;
+        let bytes = blocks.len() as u64 * u64::from(block_bytes);
+        let pending = Pending { owner, volume, blocks: blocks.clone(), bytes, is_write, left: 0 };
         let id = self.host.pending.insert(pending) as u32;
         let mut left = 0;
         for number in blocks.clone() {
@@ -223,23 +238,24 @@ impl ZfsArray {
             return true;
         }
         let intent = if purpose == Purpose::Prefetch { Intent::Prefetch } else { Intent::Demand };
-        let encoded = key.encode();
-        let block = Block { key: encoded, bytes, kind };
+        let cached_as = self.space.cached_as(key).encode();
+        let block = Block { key: cached_as, bytes, kind };
         match self.arc.access(now_ns, block, intent) {
             Found::Hit => return true,
             Found::InFlight if purpose == Purpose::Prefetch => return false,
             Found::InFlight => {
-                self.drives.hurry(now_ns, encoded);
-                self.cache_device.hurry(now_ns, encoded);
+                self.drives.hurry(now_ns, cached_as);
+                self.cache_device.hurry(now_ns, cached_as);
             }
             Found::Miss | Found::GhostHit => {
-                if self.is_pointer_ready(now_ns, key, purpose, driver) {
-                    self.read_block(now_ns, key, purpose, driver);
+                let fetch = Fetch { key: key.encode(), cached_as, purpose };
+                if self.is_pointer_ready(now_ns, fetch, driver) {
+                    self.read_block(now_ns, fetch, driver);
                 }
             }
         }
         if purpose != Purpose::Prefetch {
-            self.host.waiting.entry(encoded).or_default().push(waiter);
+            self.host.waiting.entry(cached_as).or_default().push(waiter);
         }
         false
     }
@@ -248,55 +264,48 @@ impl ZfsArray {
     fn is_pointer_ready(
         &mut self,
         now_ns: u64,
-        key: BlockKey,
-        purpose: Purpose,
+        fetch: Fetch,
         driver: &mut impl Driver<()>,
     ) -> bool {
+        let key = BlockKey::decode(fetch.key);
         let level = key.level + 1;
         if usize::from(level) > self.space.volumes[usize::from(key.volume)].levels() {
             return true;
         }
         let above = BlockKey { volume: key.volume, level, number: key.number / POINTERS };
-        let waiter = Waiter::Fetch(key.encode(), purpose);
+        let waiter = Waiter::Fetch(fetch);
         self.request(now_ns, above, Purpose::Metadata, waiter, driver)
     }
 
-    fn read_block(
-        &mut self,
-        now_ns: u64,
-        key: BlockKey,
-        purpose: Purpose,
-        driver: &mut impl Driver<()>,
-    ) {
-        if !self.read_from_cache_device(now_ns, key, purpose) {
-            self.read_from_pool(now_ns, key, purpose, driver);
+    fn read_block(&mut self, now_ns: u64, fetch: Fetch, driver: &mut impl Driver<()>) {
+        if !self.read_from_cache_device(now_ns, fetch) {
+            self.read_from_pool(now_ns, fetch, driver);
         }
     }
 
     pub(super) fn read_from_pool(
         &mut self,
         now_ns: u64,
-        key: BlockKey,
-        purpose: Purpose,
+        Fetch { key, cached_as, purpose }: Fetch,
         driver: &mut impl Driver<()>,
     ) {
-        let (block, bytes) = self.space.block(key);
+        let (block, bytes) = self.space.block(BlockKey::decode(key));
         let (vdev, offset) = block.place();
         let pieces = self.space.pool.pieces(vdev, offset).unwrap_or_default();
         let bytes = if pieces.is_empty() { bytes } else { SECTOR_BYTES as u32 };
         // Pieces are known from the header, which in a real pool is read first.
         let rest =
             pieces.iter().map(|piece| ((piece.dva.vdev, piece.dva.offset), piece.bytes as u32));
-        self.drives.read(now_ns, key.encode(), purpose, ((vdev, offset), bytes), rest);
+        self.drives.read(now_ns, cached_as, purpose, ((vdev, offset), bytes), rest);
         let dirty_percent = self.transactions.dirty_percent();
         self.drives.issue(dirty_percent, &self.config.processor, &mut self.counters, driver);
     }
 
     fn prefetch(&mut self, now_ns: u64, key: BlockKey, driver: &mut impl Driver<()>) {
-        let none = Waiter::Fetch(key.encode(), Purpose::Prefetch);
-        if !self.arc.contains(key.encode())
-            && !self.request(now_ns, key, Purpose::Prefetch, none, driver)
-        {
+        // Nobody waits for it.
+        let (cached_as, purpose) = (self.space.cached_as(key).encode(), Purpose::Prefetch);
+        let none = Waiter::Fetch(Fetch { key: key.encode(), cached_as, purpose });
+        if !self.arc.contains(cached_as) && !self.request(now_ns, key, purpose, none, driver) {
             self.counters.read_ahead_blocks += 1;
         }
     }
@@ -306,9 +315,7 @@ impl ZfsArray {
         self.arc.on_read_done(key);
         for waiter in self.host.waiting.remove(&key).unwrap_or_default() {
             match waiter {
-                Waiter::Fetch(key, purpose) => {
-                    self.read_block(now_ns, BlockKey::decode(key), purpose, driver);
-                }
+                Waiter::Fetch(fetch) => self.read_block(now_ns, fetch, driver),
                 Waiter::Operation(id) => {
                     let pending = &mut self.host.pending[id as usize];
                     pending.left -= 1;
@@ -367,25 +374,56 @@ impl ZfsArray {
     }
 
     fn make_dirty(&mut self, now_ns: u64, id: u32, driver: &mut impl Driver<()>) {
-        let Pending { owner, volume, blocks, .. } = self.host.pending.remove(id as usize);
+        let pending = self.host.pending.remove(id as usize);
+        let Pending { owner, volume, blocks, bytes: logged, .. } = pending;
         let bytes = self.config.volumes[usize::from(volume)].block_bytes;
         self.transactions.skip_empty(now_ns);
-        let logged = blocks.len() as u64 * u64::from(bytes);
         for number in blocks.clone() {
             // A scan rewrites no holes.
             if owner == Owner::Scan && self.is_hole(volume, number) {
                 continue;
             }
+            let key = BlockKey { volume, level: 0, number }.encode();
             if self.transactions.make_dirty(volume.into(), number, bytes) {
-                let key = BlockKey { volume, level: 0, number }.encode();
                 self.arc.make_dirty(now_ns, Block { key, bytes, kind: Kind::Data });
+            } else if self.config.indirect_from_bytes.is_some() {
+                let stored = self.config.volumes[usize::from(volume)].stored_bytes;
+                self.intent_log.forget_placed(key, stored.into(), &mut self.space.pool);
             }
         }
         match owner {
             Owner::Scan => self.on_scanned(now_ns, volume, &blocks),
-            Owner::Host(id) if self.config.is_synchronous => self.intent_log.push(id, logged),
+            Owner::Host(id) if self.config.is_synchronous => {
+                if !self.write_in_place(now_ns, (id, logged), volume, blocks) {
+                    self.intent_log.push(id, logged);
+                }
+            }
             Owner::Host(id) => driver.acknowledge(id, Acknowledge::AfterProcessor, ()),
         }
+    }
+
+    /// Writes the blocks of a synchronous write to their places at once, if the intent log may refer to them
+    /// (`zil_write_state`). Returns whether it does.
+    fn write_in_place(
+        &mut self,
+        now_ns: u64,
+        (operation, bytes): (OperationId, u64),
+        volume: u8,
+        blocks: Range<u32>,
+    ) -> bool {
+        let stored_bytes = self.config.volumes[usize::from(volume)].stored_bytes;
+        let is_meant = self.config.indirect_from_bytes.is_some_and(|least| bytes >= least);
+        if !is_meant || self.space.pool.vdevs_in(AllocationClass::Log) > 0 {
+            return false;
+        }
+        let keys = blocks.map(|number| BlockKey { volume, level: 0, number }.encode());
+        let blocks = (keys, stored_bytes.into());
+        let room_bytes = self.transactions.room.log_bytes;
+        let (pool, drives) = (&mut self.space.pool, &mut self.drives);
+        let log = &mut self.intent_log;
+        let writes = log.write_in_place(now_ns, operation, blocks, room_bytes, pool, drives);
+        self.count_written(writes.iter());
+        !writes.is_empty()
     }
 
     fn is_hole(&self, volume: u8, number: u32) -> bool {

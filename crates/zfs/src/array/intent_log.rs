@@ -5,11 +5,19 @@
 //! they are full, they have a metaslab of each vdev for themselves, if it has more than 64; otherwise they lie among
 //! the data. On log vdevs and among the data, they are freed with the transaction group; this fragments a pool without
 //! a log vdev.
+//!
+//! Without a log vdev, the blocks of a large write are written to their final places at once, and the record only has
+//! their pointers (`WR_INDIRECT`, `zvol_get_data`, `dmu_sync`). Its log block comes after them. What is written again in
+//! the same transaction group is freed and gets another place (`dbuf_unoverride`).
 
-use strewn_array::OperationId;
+use std::collections::HashMap;
+
+use strewn_array::{OperationId, Slots};
 use strewn_base::state::SavedValue;
 
 use super::drives::Drives;
+use crate::allocation_class::Contents;
+use crate::block::{Block, BlockWrite, Stage};
 use crate::pool::{Dva, Pool};
 
 /// Bytes of a record beside its data (`lr_write_t`).
@@ -25,13 +33,25 @@ const STEP_BYTES: u64 = 4 << 10;
 const TRAILER_BYTES: u64 = 192;
 
 /// The keys of log blocks.
-pub const FIRST_KEY: u64 = 1 << 63;
+const FIRST_KEY: u64 = 1 << 63;
+
+/// The keys of blocks that are written in place before the log refers to them.
+const IN_PLACE_KEY: u64 = 1 << 62;
 
 /// A log block that is being written.
 #[derive(Debug, Clone, SavedValue)]
 struct LogBlock {
     key: u64,
     operations: Vec<OperationId>,
+}
+
+/// An operation whose blocks are being written in place.
+#[derive(Debug, Clone, Copy, SavedValue)]
+struct InPlace {
+    operation: OperationId,
+    record_bytes: u64,
+    /// Writes that are not done.
+    left: u32,
 }
 
 /// The intent log of a pool's volumes.
@@ -45,7 +65,10 @@ pub struct IntentLog {
     cursors: Vec<u64>,
     /// Log blocks on log vdevs or among the data, of the open transaction group.
     allocated: Vec<Dva>,
-    /// Bytes of the pool that those among the data take, parity included.
+    /// Blocks of the open transaction group that are written in place, by their keys.
+    placed: HashMap<u64, Block>,
+    in_place: Slots<InPlace>,
+    /// Bytes of the pool that both have among the data, parity included.
     among_data_bytes: u64,
     /// Operations that found no room for a log block: those that the transaction group being written will have made
     /// durable, and those of the open one.
@@ -62,6 +85,8 @@ impl IntentLog {
             next_vdev: 0,
             cursors: vec![0; vdevs],
             allocated: Vec::new(),
+            placed: HashMap::new(),
+            in_place: Slots::new(),
             among_data_bytes: 0,
             stalled: [Vec::new(), Vec::new()],
         }
@@ -70,6 +95,57 @@ impl IntentLog {
     /// A write of so many bytes is to be logged.
     pub fn push(&mut self, operation: OperationId, bytes: u64) {
         self.waiting.push((operation, bytes + RECORD_BYTES));
+    }
+
+    /// Writes the blocks of an operation in place, each of so many bytes on disk, and logs it when that is done. Returns
+    /// what is written; nothing if there is no room, and the operation is to be [pushed](Self::push).
+    pub fn write_in_place(
+        &mut self,
+        now_ns: u64,
+        operation: OperationId,
+        (blocks, bytes): (impl Iterator<Item = u64> + Clone, u64),
+        room_bytes: u64,
+        pool: &mut Pool,
+        drives: &mut Drives,
+    ) -> Vec<BlockWrite> {
+        let mut writes = Vec::new();
+        let taken = pool.most_allocated_bytes(bytes);
+        for key in blocks.clone() {
+            self.forget_placed(key, bytes, pool);
+            let mut copies = [Block::HOLE];
+            let has_room = self.among_data_bytes + taken <= room_bytes;
+            let stage = Stage::Data;
+            let replaced = has_room.then(|| {
+                let kind = Contents::Data;
+                Block::replace_all(kind, &mut copies, pool, bytes, stage, &mut writes, |_, _| {})
+            });
+            let Some(Ok(())) = replaced else {
+                blocks.for_each(|key| self.forget_placed(key, bytes, pool));
+                return Vec::new();
+            };
+            self.among_data_bytes += taken;
+            self.placed.insert(key, copies[0]);
+        }
+        let record_bytes = blocks.count() as u64 * RECORD_BYTES;
+        let left = writes.len() as u32;
+        let id = self.in_place.insert(InPlace { operation, record_bytes, left });
+        for BlockWrite { vdev, offset, bytes, .. } in &writes {
+            drives.on_placed((*vdev, *offset));
+            drives.write_log(now_ns, IN_PLACE_KEY | id as u64, (*vdev, *offset), *bytes);
+        }
+        writes
+    }
+
+    /// A dirty block is written again: what was written in place is not it any more.
+    pub fn forget_placed(&mut self, key: u64, bytes: u64, pool: &mut Pool) {
+        if let Some(block) = self.placed.remove(&key) {
+            block.free(pool, bytes);
+        }
+    }
+
+    /// Takes the blocks that the transaction group which is to be written has in place already.
+    pub fn take_placed(&mut self) -> HashMap<u64, Block> {
+        std::mem::take(&mut self.placed)
     }
 
     /// Writes a log block if none is being written, and another if there is enough for one. Without room for it, the
@@ -145,8 +221,17 @@ impl IntentLog {
         Some((vdev as u16, offset))
     }
 
-    /// A log block is written. Returns the operations that may be answered.
+    /// A log block, or one in place, is written. Returns the operations that may be answered.
     pub fn on_written(&mut self, key: u64) -> Vec<OperationId> {
+        if key & FIRST_KEY == 0 {
+            let id = (key & !IN_PLACE_KEY) as usize;
+            self.in_place[id].left -= 1;
+            if self.in_place[id].left == 0 {
+                let InPlace { operation, record_bytes, .. } = self.in_place.remove(id);
+                self.waiting.push((operation, record_bytes));
+            }
+            return Vec::new();
+        }
         let found = self.being_written.iter().position(|block| block.key == key);
         found.map_or_else(Vec::new, |at| self.being_written.swap_remove(at).operations)
     }

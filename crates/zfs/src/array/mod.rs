@@ -22,7 +22,7 @@ use strewn_array::{
 };
 use strewn_raid::SpindleIndex;
 
-use crate::arc::{Arc, ArcOptions, Block, Intent, Kind};
+use crate::arc::{Arc, ArcOptions, Block, Found, Intent, Kind};
 use crate::order::AllocationOrder;
 use crate::pool::{NoRoom, Pool};
 use crate::pool_objects::PoolObjects;
@@ -45,6 +45,8 @@ pub use volume_scan::{ScanKind, VolumeScanConfig};
 struct Space {
     pool: Pool,
     volumes: Vec<Volume>,
+    /// The volume whose clone each is, or its own number.
+    origins: Vec<u8>,
     objects: PoolObjects,
     order: AllocationOrder,
 }
@@ -53,17 +55,41 @@ impl Space {
     /// A block of a volume, and its bytes on disk.
     fn block(&self, BlockKey { volume, level, number }: BlockKey) -> (crate::block::Block, u32) {
         let volume = &self.volumes[usize::from(volume)];
-        match level {
+        match level & !SHARED {
             0 => (volume.block(number), volume.shape().stored_bytes),
             level => volume.indirect(level.into(), number),
         }
+    }
+
+    /// Filling the volumes has left their indirect blocks in memory, as far as there is room.
+    fn warm(&self, arc: &mut Arc) {
+        for (volume, blocks) in (0..).zip(&self.volumes) {
+            for (level, number) in blocks.indirect_blocks() {
+                let key = self.cached_as(BlockKey { volume, level, number }).encode();
+                let block = Block { key, bytes: INDIRECT_BYTES, kind: Kind::Indirect };
+                if arc.access(0, block, Intent::Demand) != Found::Hit {
+                    arc.on_read_done(key);
+                }
+            }
+        }
+    }
+
+    /// What a block is known by in memory: one that clones and their origin have in common is there once.
+    fn cached_as(&self, key: BlockKey) -> BlockKey {
+        let volume = &self.volumes[usize::from(key.volume)];
+        let origin_txg = volume.snapshots().origin_txg();
+        if origin_txg == 0 || volume.birth_of(key.level, key.number) > origin_txg {
+            return key;
+        }
+        let origin = self.origins[usize::from(key.volume)];
+        BlockKey { volume: origin, level: key.level | SHARED, number: key.number }
     }
 }
 
 strewn_base::saved_state! {
     impl for Space {
         parts:;
-        values: pool, volumes, objects, order;
+        values: pool, volumes, origins, objects, order;
         built:;
     }
 }
@@ -100,6 +126,9 @@ strewn_base::saved_state! {
     }
 }
 
+/// Marks the level of a block that clones and their origin have in common.
+const SHARED: u8 = 1 << 6;
+
 /// Bytes of an indirect block in memory.
 const INDIRECT_BYTES: u32 = 128 << 10;
 
@@ -135,6 +164,10 @@ impl ZfsArray {
         let mut space = Space {
             pool,
             volumes: shapes.iter().map(|shape| Volume::new(*shape)).collect(),
+            origins: (0..)
+                .zip(&config.volumes)
+                .map(|(own, volume)| volume.clone_of.unwrap_or(own))
+                .collect(),
             objects: PoolObjects::new(metaslabs),
             order: AllocationOrder::new(slots, config.seed),
         };
@@ -148,18 +181,14 @@ impl ZfsArray {
         if let Some(l2arc) = &config.l2arc {
             arc = arc.with_l2arc(l2arc.options);
         }
-        warm(&mut arc, &space.volumes);
+        space.warm(&mut arc);
         Ok(Self {
             arc,
             prefetchers: shapes.iter().map(prefetcher).collect(),
             pipeline: Pipeline::new(),
             drives: Drives::new(&config.vdevs),
             cache_device: CacheDevice::new(),
-            transactions: Transactions::new(
-                &blocks,
-                &config,
-                space.room_for(config.is_synchronous),
-            ),
+            transactions: Transactions::new(&blocks, &config, space.room_for(&config)),
             host: Host::default(),
             intent_log: IntentLog::new(config.vdevs.len()),
             counters: Counters::default(),
@@ -238,18 +267,6 @@ impl ZfsArray {
             driver.set_timer(at_ns);
         }
         self.timer_ns = next;
-    }
-}
-
-/// Filling the volumes has left their indirect blocks in memory, as far as there is room.
-fn warm(arc: &mut Arc, volumes: &[Volume]) {
-    for (number, volume) in volumes.iter().enumerate() {
-        for (level, block) in volume.indirect_blocks() {
-            let key = BlockKey { volume: number as u8, level, number: block };
-            let block = Block { key: key.encode(), bytes: INDIRECT_BYTES, kind: Kind::Indirect };
-            arc.access(0, block, Intent::Demand);
-            arc.on_read_done(block.key);
-        }
     }
 }
 

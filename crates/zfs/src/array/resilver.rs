@@ -255,10 +255,9 @@ impl Space {
         let (copies, bytes) = volume.copies_of(level, number);
         let mut copies = copies.iter().filter(|copy| !copy.is_hole());
         let live = copies.find_map(|copy| part_at(*copy, bytes));
-        live.or_else(|| match volume.snapshots().held_blocks() {
-            0 => None,
-            _ => held(bytes).map(|(_, bytes)| bytes),
-        })
+        let snapshots = volume.snapshots();
+        let may_be_held = snapshots.held_blocks() > 0 || snapshots.is_clone();
+        live.or_else(|| held(bytes).filter(|_| may_be_held).map(|(_, bytes)| bytes))
     }
 
     /// The blocks of a vdev that are meant, by place and bytes, in the order of their places.

@@ -55,9 +55,9 @@ impl Space {
         self.volumes.iter().map(|volume| volume.snapshots().held_blocks()).sum()
     }
 
-    /// Whether snapshots hold anything.
+    /// Whether snapshots hold anything, those that clones are made of included.
     pub(super) fn has_snapshots(&self) -> bool {
-        self.volumes.iter().any(|volume| volume.snapshots().count() > 0)
+        self.volumes.iter().any(|volume| volume.snapshots().latest_txg() > 0)
     }
 
     /// Bytes of the pool that blocks of data take, with their share of indirect blocks.
@@ -73,7 +73,7 @@ impl Space {
     /// Bytes that volumes have reserved and not used (`refreservation`): what overwriting all blocks that snapshots
     /// have would take.
     fn claimed(&self) -> u64 {
-        let claimed = self.volumes.iter().filter(|volume| volume.snapshots().count() > 0);
+        let claimed = self.reserving().filter(|volume| volume.snapshots().latest_txg() > 0);
         let claimed = claimed.map(|volume| {
             let shared = u64::from(volume.shape().blocks) - volume.unshared_blocks();
             self.allocated_for(volume, shared)
@@ -81,12 +81,16 @@ impl Space {
         claimed.sum()
     }
 
+    /// Volumes that reserve room: `zfs clone` makes volumes that do not.
+    fn reserving(&self) -> impl Iterator<Item = &Volume> {
+        self.volumes.iter().filter(|volume| !volume.snapshots().is_clone())
+    }
+
     /// Bytes that are lacking for one more snapshot (`dsl_dataset_snapshot_reserve_space`); 0 if there is room. What no
     /// snapshot has yet would be the snapshot's, and the volume would have to be able to write it once more.
     fn lacking_bytes(&self) -> u64 {
         let needed: u64 = self
-            .volumes
-            .iter()
+            .reserving()
             .map(|volume| self.allocated_for(volume, volume.unshared_blocks()))
             .sum();
         needed.saturating_sub(self.pool.available().saturating_sub(self.claimed()))

@@ -1,6 +1,6 @@
 //! Writing a transaction group.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use strewn_array::{Acknowledge, Driver, ProcessorWork, Work};
 use strewn_base::BLOCK_BYTES;
@@ -8,7 +8,7 @@ use strewn_base::BLOCK_BYTES;
 use super::transactions::{Room, Syncing};
 use super::{BlockKey, Space, VolumeConfig, ZfsArray, ZfsConfig};
 use crate::allocation_class::AllocationClass;
-use crate::block::{BlockWrite, Stage};
+use crate::block::{Block, BlockWrite, Stage};
 use crate::pool::NoRoom;
 use crate::volume::{METADATA_COPIES, Volume, VolumeShape};
 
@@ -59,33 +59,58 @@ impl VolumeConfig {
 
 impl Space {
     /// Writes blocks of volumes, and all metadata that this changes. Returns what is to be written where.
-    fn sync(&mut self, blocks: &[Vec<u32>], after: After) -> Result<Vec<BlockWrite>, NoRoom> {
+    fn sync(
+        &mut self,
+        blocks: &[Vec<u32>],
+        placed: &HashMap<u64, Block>,
+        after: After,
+    ) -> Result<Vec<BlockWrite>, NoRoom> {
         let mut writes = Vec::new();
         let held_before = self.held_blocks();
-        for (volume, dirty) in self.volumes.iter_mut().zip(blocks) {
-            volume.sync(&mut self.pool, dirty.clone(), &mut self.order, &mut writes)?;
+        for (number, (volume, dirty)) in (0..).zip(self.volumes.iter_mut().zip(blocks)) {
+            let mut dirty = dirty.clone();
+            if !placed.is_empty() {
+                dirty.retain(|block| {
+                    let key = BlockKey { volume: number, level: 0, number: *block }.encode();
+                    let at = placed.get(&key);
+                    at.inspect(|at| volume.set_written(&mut self.pool, *block, **at)).is_none()
+                });
+            }
+            volume.sync(&mut self.pool, dirty, &mut self.order, &mut writes)?;
         }
         if after.takes_snapshot {
             self.take_snapshots();
         }
         // About as many blocks are freed as are written, less those that snapshots hold.
         let held = self.held_blocks() - held_before;
-        let freed = (writes.len() as u64 + after.freed).saturating_sub(held);
+        let written = (writes.len() + placed.len()) as u64;
+        let freed = (written + after.freed).saturating_sub(held);
         self.objects.sync(&mut self.pool, freed, &mut writes)?;
         Ok(writes)
     }
 
-    /// Fills the volumes in order.
+    /// Fills the volumes in order, and makes clones of them.
     pub fn fill(&mut self, config: &ZfsConfig) -> Result<(), NoRoom> {
         let txg_bytes = config.dirty_limit_bytes * FILL_PERCENT / 100;
         for (number, volume) in config.volumes.iter().enumerate() {
+            if volume.clone_of.is_some() {
+                continue;
+            }
             let blocks = volume.filled_bytes.div_ceil(volume.block_bytes.into()) as u32;
             let in_txg = (txg_bytes / u64::from(volume.block_bytes)).max(1) as u32;
             for first in (0..blocks).step_by(in_txg as usize) {
                 let mut dirty = vec![Vec::new(); config.volumes.len()];
                 dirty[number] = (first..blocks.min(first.saturating_add(in_txg))).collect();
-                self.sync(&dirty, After::default())?;
+                self.sync(&dirty, &HashMap::new(), After::default())?;
                 self.pool.sync_done();
+            }
+        }
+        for (number, volume) in config.volumes.iter().enumerate() {
+            if let Some(origin) = volume.clone_of {
+                let origin = &mut self.volumes[usize::from(origin)];
+                assert_eq!(origin.shape(), volume.shape(), "a clone has the size of its origin");
+                let clone = origin.clone_of(&self.pool);
+                self.volumes[number] = clone;
             }
         }
         Ok(())
@@ -101,10 +126,12 @@ impl Space {
         self.room_in(self.free_for_a_group())
     }
 
-    /// What a transaction group may have, with log blocks among the data if there are.
-    pub fn room_for(&self, is_synchronous: bool) -> Room {
+    /// What a transaction group may have, with log blocks or what these refer to among the data if there are.
+    pub fn room_for(&self, config: &ZfsConfig) -> Room {
         let data_bytes = self.room_bytes();
-        if !is_synchronous || self.pool.log_metaslab_bytes(0).is_some() {
+        let is_apart =
+            self.pool.log_metaslab_bytes(0).is_some() && config.indirect_from_bytes.is_none();
+        if !config.is_synchronous || is_apart {
             return Room { data_bytes, log_bytes: u64::MAX };
         }
         let data_bytes = data_bytes / LOGGED_SHARE;
@@ -252,7 +279,8 @@ impl ZfsArray {
         let takes_snapshot = std::mem::take(&mut self.transactions.takes_snapshot);
         self.counters.snapshots_taken += u64::from(takes_snapshot);
         let spilled = self.space.pool.spilled();
-        let writes = match self.space.sync(&blocks, After { takes_snapshot, freed }) {
+        let placed = self.intent_log.take_placed();
+        let writes = match self.space.sync(&blocks, &placed, After { takes_snapshot, freed }) {
             Ok(writes) => VecDeque::from(writes),
             Err(error) => {
                 let pool = &self.space.pool;
@@ -267,13 +295,11 @@ impl ZfsArray {
         self.note_spilled(spilled);
         self.note_rewritten(&blocks);
         self.note_placed(&writes);
-        self.transactions.room = self.space.room_for(self.config.is_synchronous);
+        self.transactions.room = self.space.room_for(&self.config);
         let data_blocks: usize = blocks.iter().map(Vec::len).sum();
         self.counters.consistency_point_data_blocks += data_blocks as u64;
-        self.counters.allocated_blocks += writes.len() as u64;
         self.counters.consistency_points += 1;
-        let bytes: u64 = writes.iter().map(|write| u64::from(write.bytes)).sum();
-        self.counters.consistency_point_blocks += bytes.div_ceil(BLOCK_BYTES);
+        self.count_written(writes.iter());
         let before = driver.turn_to(Work::WriteBack);
         let cost = self.config.processor.write_back.allocated_block_ns * writes.len() as u64;
         driver.processor(ProcessorWork::Allocation, cost);
@@ -288,6 +314,16 @@ impl ZfsArray {
             stage: Stage::Data,
             blocks,
         });
+    }
+
+    /// Counts blocks that have got their places.
+    pub(super) fn count_written<'a>(
+        &mut self,
+        writes: impl ExactSizeIterator<Item = &'a BlockWrite>,
+    ) {
+        self.counters.allocated_blocks += writes.len() as u64;
+        let bytes: u64 = writes.map(|write| u64::from(write.bytes)).sum();
+        self.counters.consistency_point_blocks += bytes.div_ceil(BLOCK_BYTES);
     }
 
     /// A block of the transaction group is written.
@@ -316,7 +352,7 @@ impl ZfsArray {
         }
         self.space.pool.sync_done();
         self.note_trimmed();
-        self.transactions.room = self.space.room_for(self.config.is_synchronous);
+        self.transactions.room = self.space.room_for(&self.config);
         for operation in self.intent_log.on_synced(self.transactions.open_bytes == 0) {
             driver.acknowledge(operation, Acknowledge::Now, ());
         }

@@ -1,6 +1,6 @@
 //! Arrays with a pool, as a host sees them.
 
-use strewn_array::{Array, Direction};
+use strewn_array::{Array, Direction, LunId};
 use strewn_zfs::{Redundancy, Vdev, VolumeConfig, ZfsArray};
 
 use crate::machine::{Machine, SECTORS_A_BLOCK, raid_z2};
@@ -85,6 +85,90 @@ fn synchronous_writes_share_log_blocks() {
     let before = machine.drives.writes;
     machine.run_until(|_| false);
     assert!(machine.drives.writes > before, "the transaction group follows");
+}
+
+/// Without a log vdev, blocks of large synchronous writes are written once, where they stay, and the log has their
+/// pointers; smaller writes are copied into the log. What is written again before the transaction group is not kept.
+#[test]
+fn large_synchronous_writes_are_written_once() {
+    let (block_bytes, volume_mib) = (64 << 10, 64);
+    let sectors = u64::from(block_bytes) / 512;
+    let run = |indirect_from_bytes, writes: &[(u64, u64)]| {
+        let mut config = raid_z2(volume_mib * MIB);
+        config.volumes[0] = VolumeConfig::new(volume_mib * MIB, block_bytes);
+        let mirror = Redundancy::Mirror { drives: 2 };
+        config.vdevs[0] = Vdev { redundancy: mirror, ..config.vdevs[0] };
+        (config.is_synchronous, config.indirect_from_bytes) = (true, indirect_from_bytes);
+        let mut machine = Machine::new(config);
+        for (first_sector, sectors) in writes {
+            machine.issue(Direction::Write, *first_sector, *sectors);
+        }
+        machine.run_until(|machine| machine.drives.answered == writes.len() as u64);
+        let answered_ns = machine.drives.now_ns;
+        machine.run_until(|_| false);
+        (machine.drives.written_sectors, answered_ns, machine)
+    };
+    let in_place = Some(u64::from(block_bytes));
+    let large: Vec<(u64, u64)> = (0..100).map(|at| (at * 7 * sectors, sectors)).collect();
+    let (copied, ..) = run(None, &large);
+    let (once, answered_ns, _) = run(in_place, &large);
+    let data = 2 * 100 * sectors;
+    assert!(copied > 2 * data, "{copied} sectors for {data} of data");
+    assert!(once < data * 13 / 10, "{once} sectors for {data} of data");
+    assert!(answered_ns < 5_000_000_000, "answered before the transaction group: {answered_ns}");
+    // Writes that are smaller take the same either way, and the log has their bytes alone.
+    let small: Vec<(u64, u64)> = large.iter().map(|(first, _)| (*first, sectors / 2)).collect();
+    let halves = run(None, &small).0;
+    assert_eq!(run(in_place, &small).0, halves);
+    assert!(halves < copied - data / 3, "{halves} sectors, {copied} for whole blocks");
+    // The last of several writes of a block is kept, in part or as a whole.
+    let again: Vec<(u64, u64)> = large.iter().chain(&small).chain(&large).copied().collect();
+    let free_after = |indirect_from_bytes| {
+        let (_, _, mut machine) = run(indirect_from_bytes, &again);
+        // What is freed comes back some transaction groups later.
+        for _ in 0..4 {
+            machine.issue(Direction::Write, 0, sectors);
+            machine.run_until(|_| false);
+        }
+        machine.array.layout().free_space.unwrap().free_blocks
+    };
+    let free = [None, in_place].map(free_after);
+    assert!(free[0].abs_diff(free[1]) < 50, "{free:?}");
+}
+
+/// Clones and their origin have blocks in memory once, until one of them writes them; then the others keep theirs.
+#[test]
+fn clones_share_what_nobody_has_written() {
+    let mut config = raid_z2(8 * MIB);
+    let golden = VolumeConfig::new(8 * MIB, 8 << 10);
+    let clone = VolumeConfig { clone_of: Some(1), ..golden };
+    config.volumes = vec![clone, golden, clone];
+    let mut machine = Machine::new(config);
+    let free = |machine: &Machine| machine.array.layout().free_space.unwrap().free_blocks;
+    let at_start = free(&machine);
+    let read = |machine: &mut Machine, lun: u16| {
+        let before = machine.drives.reads;
+        machine.issue_to(LunId(lun), Direction::Read, 0, SECTORS_A_BLOCK);
+        machine.run_until(|_| false);
+        machine.drives.reads - before
+    };
+    assert_eq!([0, 1, 2].map(|lun| read(&mut machine, lun)), [2, 0, 0]);
+    let file = machine.array.layout().luns[0].file;
+    assert_eq!(machine.array.layout().luns[2].file, file);
+    // All of the first clone is written, and of the origin too: each has blocks of its own then.
+    for (lun, copies) in [(0, 1), (1, 2)] {
+        for block in 0..1_024 {
+            let (first_sector, sectors) = (block * SECTORS_A_BLOCK, SECTORS_A_BLOCK);
+            machine.issue_to(LunId(lun), Direction::Write, first_sector, sectors);
+        }
+        machine.run_until(|_| false);
+        let taken = at_start - free(&machine);
+        let one = 1_024 * 6;
+        assert!((copies * one..copies * one + 1_000).contains(&taken), "{taken} for {copies}");
+    }
+    machine.array.forget_cache();
+    // The same for each: data, and what leads to it.
+    assert_eq!([0, 1, 2].map(|lun| read(&mut machine, lun)), [6, 6, 6]);
 }
 
 /// Of blocks below 4 KiB each may have its break: the score stays between 0 and 1.
@@ -204,8 +288,7 @@ fn fullest(redundancy: Redundancy, block_bytes: u32) -> (Machine, u64) {
     let vdev = Vdev { redundancy, ashift: 12, drive_bytes: 160 * MIB, scale_down: 64 };
     let with = |blocks: u64| {
         let bytes = blocks * u64::from(block_bytes);
-        let volume =
-            VolumeConfig { bytes, filled_bytes: bytes, block_bytes, stored_bytes: block_bytes };
+        let volume = VolumeConfig::new(bytes, block_bytes);
         let mut config = raid_z2(bytes);
         (config.vdevs, config.volumes) = (vec![vdev], vec![volume]);
         config.dirty_limit_bytes = 64 * MIB;

@@ -20,7 +20,7 @@ fn pool(random: &mut SplitMix, percent: u64) -> ZfsConfig {
         1 => Redundancy::RaidZ { drives: 6, parity: 2 },
         _ => Redundancy::RaidZ { drives: 10, parity: 2 },
     };
-    let block_bytes = one_of(&[8 << 10, 16 << 10]) as u32;
+    let block_bytes = one_of(&[8 << 10, 16 << 10, 64 << 10]) as u32;
     let scale_down = one_of(&[16, 120]) as u32;
     let drive_bytes = one_of(&[96, 160, 300]) * MIB;
     let vdev = Vdev { redundancy, ashift: 12, drive_bytes, scale_down };
@@ -28,14 +28,14 @@ fn pool(random: &mut SplitMix, percent: u64) -> ZfsConfig {
     let in_all = vdev.bytes() * vdevs.len() as u64;
     let taken = vdev.allocated_bytes(block_bytes.into());
     let bytes = in_all * percent / 100 / taken * u64::from(block_bytes);
-    let volume =
-        VolumeConfig { bytes, filled_bytes: bytes, block_bytes, stored_bytes: block_bytes };
+    let volume = VolumeConfig::new(bytes, block_bytes);
     let mut config = raid_z2(bytes);
     (config.vdevs, config.volumes) = (vdevs, vec![volume]);
     config.dirty_limit_bytes = one_of(&[2, 8, 64]) * MIB;
     config.arc_bytes = one_of(&[4, 64]) * MIB;
     config.txg_interval_ns = one_of(&[100_000_000, 5_000_000_000]);
     config.is_synchronous = one_of(&[0, 1]) == 1;
+    config.indirect_from_bytes = Some(block_bytes.into()).filter(|_| one_of(&[0, 1]) == 1);
     config.spares = one_of(&[0, 1]) as u16;
     config.seed = random.next();
     if redundancy == (Redundancy::Mirror { drives: 2 }) && random.next().is_multiple_of(2) {

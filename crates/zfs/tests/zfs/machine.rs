@@ -24,12 +24,7 @@ pub const SECTORS_A_BLOCK: u64 = 16;
 /// RAID-Z2 of six drives of 512 MiB, with a volume in blocks of 8 KiB that is not filled.
 pub fn raid_z2(volume_bytes: u64) -> ZfsConfig {
     let redundancy = Redundancy::RaidZ { drives: 6, parity: 2 };
-    let volume = VolumeConfig {
-        bytes: volume_bytes,
-        filled_bytes: 0,
-        block_bytes: 8_192,
-        stored_bytes: 8_192,
-    };
+    let volume = VolumeConfig { filled_bytes: 0, ..VolumeConfig::new(volume_bytes, 8_192) };
     ZfsConfig {
         version: Version::V2_3,
         vdevs: vec![Vdev { redundancy, ashift: 12, drive_bytes: 512 * MIB, scale_down: 1 }],
@@ -45,6 +40,7 @@ pub fn raid_z2(volume_bytes: u64) -> ZfsConfig {
         throttle_slots: Some(32),
         prefetch_bytes: 64 * MIB,
         is_synchronous: false,
+        indirect_from_bytes: None,
         spares: 0,
         resilver: ResilverKind::Healing,
         pipeline: PipelineCosts::default(),
@@ -68,6 +64,7 @@ pub struct Drives {
     pub refused: u64,
     pub reads: u64,
     pub writes: u64,
+    pub written_sectors: u64,
     /// Writes of each drive.
     writes_by_drive: HashMap<u16, u64>,
     /// What any command takes, besides positioning and transfer.
@@ -98,6 +95,7 @@ impl Driver<()> for Drives {
             Direction::Read => self.reads += 1,
             Direction::Write => {
                 self.writes += 1;
+                self.written_sectors += u64::from(command.sectors);
                 *self.writes_by_drive.entry(command.spindle.0).or_default() += 1;
             }
         }
@@ -138,10 +136,13 @@ impl Machine {
     }
 
     pub fn issue(&mut self, direction: Direction, first_sector: u64, sectors: u64) {
+        self.issue_to(LunId(0), direction, first_sector, sectors);
+    }
+
+    pub fn issue_to(&mut self, lun: LunId, direction: Direction, first_sector: u64, sectors: u64) {
         let id = OperationId(self.issued);
         self.issued += 1;
         let sectors = sectors as u32;
-        let lun = LunId(0);
         let operation = HostOperation { id, lun, direction, first_sector, sectors, payload: () };
         self.array.host_operation(self.drives.now_ns, operation, &mut self.drives);
     }

@@ -44,12 +44,21 @@ fn check_metaslabs(placed: &[PlacedVdev], vdevs: &[Vdev]) -> Result<(), BuildErr
 /// Builds one array of a scenario.
 pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<ZfsArray, BuildError> {
     let drive_bytes = build::capacity_bytes(array) / u64::from(scenario.spindle_stretch);
-    let volumes = build::luns(array).into_iter().map(|lun| VolumeConfig {
-        bytes: lun.bytes,
+    let luns = build::luns(array);
+    let block_bytes = zfs.block_bytes() as u32;
+    let volumes = luns.iter().map(|lun| VolumeConfig {
         filled_bytes: scenario.file_bytes_of(array, lun),
-        block_bytes: zfs.block_bytes() as u32,
         stored_bytes: zfs.stored_bytes() as u32,
+        clone_of: zfs.origin_of(&luns, lun),
+        ..VolumeConfig::new(lun.bytes, block_bytes)
     });
+    let mut volumes: Vec<VolumeConfig> = volumes.collect();
+    for clone in volumes.clone() {
+        if let Some(origin) = clone.clone_of {
+            let origin = &mut volumes[usize::from(origin)];
+            origin.filled_bytes = origin.filled_bytes.max(clone.filled_bytes);
+        }
+    }
     let placed = zfs.placed_vdevs();
     let vdev = |placed: &PlacedVdev| placed.vdev(zfs, drive_bytes, scenario.spindle_stretch);
     let vdevs: Vec<Vdev> = placed.iter().map(vdev).collect();
@@ -64,7 +73,7 @@ pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<Zfs
         classes,
         late_vdevs: placed.iter().filter(|vdev| vdev.from_ns > 0).count(),
         special_small_bytes: zfs.special_small_bytes,
-        volumes: volumes.collect(),
+        volumes,
         arc_bytes: zfs.arc_bytes,
         l2arc: zfs.l2arc.map(|l2arc| l2arc.config(zfs, scenario.spindle_stretch)),
         autotrim: zfs.autotrim,
@@ -75,6 +84,7 @@ pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<Zfs
         spares: zfs.spares,
         resilver: zfs.resilver,
         is_synchronous: zfs.sync == SyncWrites::Always,
+        indirect_from_bytes: zfs.indirect_from_bytes(),
         pipeline: PipelineCosts {
             issue_ns: zfs.block_issue_ns,
             completion_ns: zfs.block_completion_ns,

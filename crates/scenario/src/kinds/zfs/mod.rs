@@ -7,6 +7,7 @@ mod room;
 mod scaling;
 mod scan;
 mod shape;
+mod volume_clone;
 
 use std::any::Any;
 
@@ -31,6 +32,7 @@ use crate::volume::Volume;
 pub use l2arc::L2arc;
 pub use scan::VolumeScan;
 pub use shape::{Protection, VdevShape};
+pub use volume_clone::VolumeClone;
 
 pub use further_vdev::{FurtherVdev, PlacedVdev};
 
@@ -87,6 +89,8 @@ pub struct Zfs {
     pub send: Option<VolumeScan>,
     /// Data blocks of at most so many bytes go to special vdevs; 0 for none.
     pub special_small_bytes: u64,
+    /// LUNs that begin as clones of others.
+    pub clones: Vec<VolumeClone>,
     /// The other top-level vdevs, in the order in which the pool gets them. [`placed_vdevs`](Self::placed_vdevs) has
     /// all.
     pub further_vdevs: Vec<FurtherVdev>,
@@ -119,6 +123,12 @@ impl Words for ResilverKind {
 /// Most drives of a pool here.
 const MOST_DRIVES_IN_ALL: u32 = 1_024;
 
+/// What is copied into the intent log (`zvol_immediate_write_sz`, `zfs_immediate_write_sz`), in bytes.
+const IMMEDIATE_WRITE_BYTES: u64 = 32 << 10;
+
+/// Most tables of clones; chosen. A scenario has as many workloads, each on a LUN of its own.
+const MOST_CLONES: usize = 64;
+
 /// Most tables of further vdevs; chosen.
 const MOST_FURTHER: usize = 16;
 
@@ -144,6 +154,16 @@ impl Zfs {
     fn scan(&self) -> Option<VolumeScanConfig> {
         let rewrite = self.rewrite.map(|scan| scan.config(ScanKind::Rewrite));
         rewrite.or(self.send.map(|scan| scan.config(ScanKind::Send)))
+    }
+
+    /// Synchronous writes from which the intent log refers to blocks instead of copying them (`zvol_log_write` and
+    /// `zfs_log_write` of 2.3); `None` for none.
+    fn indirect_from_bytes(&self) -> Option<u64> {
+        match self.recordsize_bytes {
+            Some(_) => Some(IMMEDIATE_WRITE_BYTES),
+            None => Some(self.volblocksize_bytes).filter(|bytes| *bytes > IMMEDIATE_WRITE_BYTES),
+        }
+        .filter(|_| self.sync == SyncWrites::Always)
     }
 
     /// Bytes that a volume's block takes after compression: whole sectors of 512 bytes.
@@ -364,6 +384,13 @@ impl Table for Zfs {
             .chosen("\"0 B\""),
             &mut self.special_small_bytes,
         );
+        f.tables(
+            table("clone", "")
+                .each("A LUN that begins as a clone of another.")
+                .at_most_tables(MOST_CLONES)
+                .owner("clone table {n} of {}"),
+            &mut self.clones,
+        );
         let redundancy = self.shape.redundancy;
         f.tables_like(
             table(
@@ -576,7 +603,9 @@ impl Kind for Zfs {
         if !self.shape.is_possible() {
             return;
         }
-        let luns: Vec<&Lun> = luns.iter().collect();
+        self.check_clones(section, luns);
+        // A clone takes room as it is written, and reserves none.
+        let luns: Vec<&Lun> = luns.iter().filter(|lun| !self.is_clone(lun)).collect();
         kinds::check_size(
             section,
             &luns,

@@ -188,7 +188,8 @@ impl Zfs {
         let kept_free = NormalSpace::of(&self.normal_vdevs(drive_bytes)).kept_free();
         let room = self.pool_bytes(drive_bytes, AllocationClass::Normal);
         let room = room.saturating_sub(kept_free) as f64;
-        let filled: u64 = build::luns(array).into_iter().map(file).sum();
+        let volumes = build::luns(array).into_iter().filter(|lun| !self.is_clone(lun));
+        let filled: u64 = volumes.map(file).sum();
         let taken = filled as f64 / self.block_bytes() as f64 * self.bytes_for_a_block();
         // A first snapshot has all of it, and all of it may be overwritten.
         (2.0 * taken > room).then(|| {

@@ -105,12 +105,7 @@ fn config(redundancy: Redundancy, vdevs: usize, spares: u16) -> ZfsConfig {
         late_vdevs: 0,
         special_small_bytes: 0,
         autotrim: false,
-        volumes: vec![VolumeConfig {
-            bytes: 32 << 20,
-            filled_bytes: 32 << 20,
-            block_bytes: BLOCK_BYTES,
-            stored_bytes: BLOCK_BYTES,
-        }],
+        volumes: vec![VolumeConfig::new(32 << 20, BLOCK_BYTES)],
         arc_bytes: 8 << 20,
         l2arc: None,
         dirty_limit_bytes: 4 << 20,
@@ -118,6 +113,7 @@ fn config(redundancy: Redundancy, vdevs: usize, spares: u16) -> ZfsConfig {
         throttle_slots: Some(32),
         prefetch_bytes: 0,
         is_synchronous: false,
+        indirect_from_bytes: None,
         spares,
         resilver: ResilverKind::Healing,
         pipeline: PipelineCosts::default(),
@@ -145,7 +141,7 @@ impl Harness {
         let direction = if self.rng.below(2) == 0 { Direction::Read } else { Direction::Write };
         let operation = HostOperation {
             id: OperationId(self.operations),
-            lun: LunId(0),
+            lun: LunId(self.rng.below(self.array.config.volumes.len() as u64) as u16),
             direction,
             first_sector: first * in_block + self.rng.below(2) * 8,
             sectors: (1 + self.rng.below(4)) as u32 * in_block as u32 - 8,
@@ -222,9 +218,11 @@ impl Harness {
         let vdev = self.array.drives.vdev_of(drive);
         let in_vdev = drive - self.array.drives.first_of(vdev as u16);
         let shape = self.array.config.vdevs[vdev];
-        let volume = &self.array.space.volumes[0];
+        let volumes = &self.array.space.volumes;
         let mut old = 0;
-        for (number, block) in volume.blocks().iter().enumerate() {
+        let blocks =
+            volumes.iter().flat_map(|of| of.blocks().iter().enumerate().map(move |at| (of, at)));
+        for (volume, (number, block)) in blocks {
             let (of_vdev, offset) = block.place();
             if usize::from(of_vdev) != vdev {
                 continue;
@@ -403,7 +401,12 @@ fn a_new_drive_gets_each_column_once() {
     for (seed, (redundancy, vdevs)) in (0..24).zip(KINDS.into_iter().cycle()) {
         let case = format!("seed {seed}: {vdevs} of {redundancy:?}");
         let load = seed % 2 == 0;
-        let mut harness = Harness::new(config(redundancy, vdevs, 1), seed);
+        let mut config = config(redundancy, vdevs, 1);
+        if seed % 3 == 2 {
+            // A clone, whose number is before its origin's.
+            config.volumes.insert(0, VolumeConfig { clone_of: Some(1), ..config.volumes[0] });
+        }
+        let mut harness = Harness::new(config, seed);
         let operations = harness.rng.below(300) as u32;
         harness.age(operations);
         for _ in 0..if load { harness.rng.below(200) } else { 0 } {
