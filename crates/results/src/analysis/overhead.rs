@@ -35,9 +35,11 @@ pub enum CapacityRule {
         /// The file system's own reserve, percent of the data spindles.
         reserve_percent: f64,
     },
-    /// A part of the data spindles.
+    /// A part of some of the data spindles.
     Pool {
-        /// What blocks can have of them, percent.
+        /// How many they are, and the part of each that the pool uses, bytes; `None` for all of it.
+        spindles: Vec<(u16, Option<u64>)>,
+        /// What blocks can have of that, percent.
         usable_percent: f64,
     },
     /// Blocks in place, on these disk groups.
@@ -147,9 +149,12 @@ impl OverheadArray {
                     * *right_sized_bytes as f64
                     * (1.0 - reserve_percent / 100.0)
             }
-            CapacityRule::Pool { usable_percent } => {
-                let data = f64::from(self.data_spindles);
-                data * self.capacity_per_spindle_bytes as f64 * usable_percent / 100.0
+            CapacityRule::Pool { spindles, usable_percent } => {
+                let whole = self.capacity_per_spindle_bytes;
+                let used = spindles.iter().map(|(count, used)| {
+                    f64::from(*count) * used.unwrap_or(whole).min(whole) as f64
+                });
+                used.sum::<f64>() * usable_percent / 100.0
             }
             CapacityRule::InPlace(groups) => {
                 let mut sum = 0.0;

@@ -4,8 +4,8 @@ use strewn_results::{ParityGroup, VdevClass, seconds};
 use strewn_zfs::{AllocationClass, Vdev};
 
 use super::{MOST_DRIVES_IN_ALL, Protection, VdevShape, Zfs};
-use crate::fields::{Around, Fields, Section, Table, Text, Words, choice, size, spindles, time};
-use crate::quantity::{Bytes, Nanoseconds};
+use crate::fields::{Around, Fields, Section, Table, Text, Words, choice, spindles, time};
+use crate::quantity::Nanoseconds;
 
 /// Top-level vdevs besides the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,8 +16,6 @@ pub struct FurtherVdev {
     pub shape: VdevShape,
     /// How many they are.
     pub vdevs: u16,
-    /// Usable bytes of each drive; `None` for all.
-    pub right_sized_bytes: Option<u64>,
     /// When they are added, in nanoseconds from the start of the run; `None` if they are there from the start.
     pub at_ns: Option<u64>,
 }
@@ -34,8 +32,6 @@ pub struct PlacedVdev {
     pub class: AllocationClass,
     /// What it consists of.
     pub shape: VdevShape,
-    /// Usable bytes of each of its drives; `None` for all.
-    pub right_sized_bytes: Option<u64>,
     /// The array's number of its first spindle.
     pub first_spindle: u16,
     /// When it is added, in nanoseconds from the start of the run; 0 if it is there from the start.
@@ -46,8 +42,7 @@ impl PlacedVdev {
     /// The vdev, of drives with so many bytes, all of it scaled down.
     #[must_use]
     pub fn vdev(&self, zfs: &Zfs, drive_bytes: u64, scale_down: u32) -> Vdev {
-        let of_drive = self.right_sized_bytes.unwrap_or(u64::MAX) / u64::from(scale_down);
-        self.shape.vdev(zfs.ashift as u8, drive_bytes.min(of_drive), scale_down)
+        self.shape.vdev(zfs.ashift as u8, drive_bytes, scale_down)
     }
 
     /// Its drives that hold data, and those that make up for them.
@@ -76,15 +71,14 @@ impl Zfs {
             class: AllocationClass::Normal,
             shape: self.shape,
             vdevs: self.vdevs,
-            right_sized_bytes: None,
             at_ns: None,
         };
         let (mut next, mut all) = (0u16, Vec::new());
         for vdevs in [first].iter().chain(&self.further_vdevs) {
-            let FurtherVdev { class, shape, right_sized_bytes, .. } = *vdevs;
+            let FurtherVdev { class, shape, .. } = *vdevs;
             for _ in 0..vdevs.vdevs {
                 let (first_spindle, from_ns) = (next, vdevs.at_ns.unwrap_or(0));
-                all.push(PlacedVdev { class, shape, right_sized_bytes, first_spindle, from_ns });
+                all.push(PlacedVdev { class, shape, first_spindle, from_ns });
                 next = next.saturating_add(shape.drives);
             }
         }
@@ -143,27 +137,8 @@ impl Zfs {
     /// Notes problems of further vdevs on drives of so many bytes.
     pub(super) fn check_further_drives(&self, section: &Section<'_>, drive_bytes: u64) {
         for (vdevs, table) in self.further_vdevs.iter().zip(section.inner("vdev")) {
-            let Some(right_sized) = vdevs.right_sized_bytes else { continue };
-            if !table.is_right("right_sized") || !section.is_right("ashift") {
-                continue;
-            }
-            if right_sized > drive_bytes {
-                table.problem(
-                    "right_sized",
-                    format!("{} is more than the whole drive", Bytes(right_sized)),
-                    format!(
-                        "a vdev uses as much of each drive as its smallest has: give at most {}, or leave the key out",
-                        Bytes(drive_bytes >> 20 << 20)
-                    ),
-                );
-            } else if vdevs.shape.is_possible()
-                && !vdevs.shape.vdev(self.ashift as u8, right_sized, 1).has_metaslabs()
-            {
-                table.problem(
-                    "right_sized",
-                    format!("drives of {} are too small for metaslabs", Bytes(right_sized)),
-                    "give at least 64 MiB, as `zpool create` asks for".to_owned(),
-                );
+            if section.is_right("ashift") {
+                vdevs.shape.check_right_sized(table, self.ashift as u8, drive_bytes);
             }
         }
     }
@@ -229,14 +204,7 @@ impl Table for FurtherVdev {
         );
         self.shape.draid_fields(f);
         f.value(spindles("vdevs", "How many vdevs, all alike.").chosen("1"), &mut self.vdevs);
-        f.value(
-            size(
-                "right_sized",
-                "Usable bytes of each of their drives, if they are smaller than the others.",
-            )
-            .positive(),
-            &mut self.right_sized_bytes,
-        );
+        self.shape.right_sized_field(f);
         f.value(
             time(
                 "at",

@@ -406,7 +406,6 @@ impl Table for Zfs {
                 class: AllocationClass::Normal,
                 shape: VdevShape { redundancy, ..VdevShape::default() },
                 vdevs: 1,
-                right_sized_bytes: None,
                 at_ns: None,
             },
         );

@@ -141,7 +141,9 @@ impl Zfs {
     }
 
     pub(super) fn check_metaslabs(&self, section: &Section<'_>, drive_bytes: u64) {
-        if !self.vdev(drive_bytes, 1).has_metaslabs() {
+        self.shape.check_right_sized(section, self.ashift as u8, drive_bytes);
+        let is_whole = self.shape.right_sized_bytes.is_none();
+        if is_whole && !self.vdev(drive_bytes, 1).has_metaslabs() {
             section.problem(
                 "drives",
                 format!("drives of {} are too small for metaslabs", Bytes(drive_bytes)),
@@ -254,12 +256,7 @@ pub(super) fn capacity(zfs: &Zfs) -> CapacityRule {
         / with_data as f64;
     let share = if zfs.reserves() { stored.min(reserved) } else { stored };
     let share = share * (1.0 - NormalSpace::SLOP_SHARE);
-    // Of the data drives of all vdevs, those of normal ones that are there from the start.
-    let data = |vdevs: &mut dyn Iterator<Item = PlacedVdev>| -> u32 {
-        vdevs.map(|vdev| u32::from(vdev.data_and_parity().0)).sum()
-    };
-    let normal = data(&mut zfs.normal_at_start());
-    let all = data(&mut zfs.placed_vdevs().into_iter());
-    let share = if normal == all { share } else { share * f64::from(normal) / f64::from(all) };
-    CapacityRule::Pool { usable_percent: 100.0 * share }
+    let data = |vdev: PlacedVdev| (vdev.data_and_parity().0, vdev.shape.right_sized_bytes);
+    let spindles = zfs.normal_at_start().map(data).collect();
+    CapacityRule::Pool { spindles, usable_percent: 100.0 * share }
 }

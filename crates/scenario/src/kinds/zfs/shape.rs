@@ -2,7 +2,8 @@
 
 use strewn_zfs::{Draid, Redundancy, Vdev};
 
-use crate::fields::{Fields, Section, Words, choice, spindles};
+use crate::fields::{Fields, Section, Text, Words, choice, size, spindles};
+use crate::quantity::Bytes;
 
 /// What protects the blocks of a top-level vdev, and with which drives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct VdevShape {
     pub draid_data: Option<u16>,
     /// Distributed spares of dRAID; none unless given.
     pub draid_spares: Option<u16>,
+    /// Bytes of each of its drives that it uses; `None` for all.
+    pub right_sized_bytes: Option<u64>,
 }
 
 /// What protects the blocks of a top-level vdev.
@@ -139,6 +142,43 @@ impl VdevShape {
             &mut self.drives,
         );
         self.draid_fields(f);
+        self.right_sized_field(f);
+    }
+
+    /// What it uses of its drives.
+    pub(super) fn right_sized_field(&mut self, f: &mut Fields<'_>) {
+        f.value(
+            size(
+                "right_sized",
+                "Bytes of each of its drives that it uses: a partition, or all of a drive that is smaller than the \
+                 others. All unless given.",
+            )
+            .positive(),
+            &mut self.right_sized_bytes,
+        );
+    }
+
+    /// Notes problems of what it uses of drives of so many bytes.
+    pub(super) fn check_right_sized(&self, s: &Section<'_>, ashift: u8, drive_bytes: u64) {
+        let Some(right_sized) = self.right_sized_bytes.filter(|_| s.is_right("right_sized")) else {
+            return;
+        };
+        if right_sized > drive_bytes {
+            s.problem(
+                "right_sized",
+                format!("{} is more than the whole drive", Bytes(right_sized)),
+                format!(
+                    "a vdev uses as much of each drive as its smallest has: give at most {}, or leave the key out",
+                    Bytes(drive_bytes >> 20 << 20)
+                ),
+            );
+        } else if self.is_possible() && !self.vdev(ashift, right_sized, 1).has_metaslabs() {
+            s.problem(
+                "right_sized",
+                format!("drives of {} are too small for metaslabs", Bytes(right_sized)),
+                "give at least 64 MiB, as `zpool create` asks for".to_owned(),
+            );
+        }
     }
 
     /// Those of dRAID alone.
@@ -256,7 +296,8 @@ impl VdevShape {
             }),
             _ => Redundancy::RaidZ { drives, parity },
         };
-        Vdev { redundancy, ashift, drive_bytes, scale_down }
+        let used = self.right_sized_bytes.unwrap_or(u64::MAX) / u64::from(scale_down);
+        Vdev { redundancy, ashift, drive_bytes: drive_bytes.min(used), scale_down }
     }
 
     /// Drives by what they are for: data, and parity with distributed spares. A mirror's further drives count as
