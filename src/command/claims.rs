@@ -11,7 +11,7 @@ use super::arguments::ClaimsArguments;
 use super::output_files::SCENARIO;
 use super::results_directory;
 
-/// What the five documents claim from which Strewn was made.
+/// What documents claim, of those from which Strewn was made and others.
 const SHIPPED: &str = include_str!("../../docs/claims.toml");
 const SHIPPED_NAME: &str = "docs/claims.toml";
 

@@ -36,7 +36,7 @@ pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
     if arguments.work.dry_run {
         return Ok(Ending::Complete);
     }
-    let mut findings = String::new();
+    let mut findings = Vec::new();
     for plan in &plans {
         let (sweep, end) = run(plan, &store(plan), arguments)?;
         if Ending::of_runs(end)? == Ending::Interrupted {
@@ -50,16 +50,22 @@ pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
                 link: Some(format!("../../scenarios/studies/{name}.toml")),
             };
             sweep_files::write_page(pages, plan, &sweep, &source)?;
-            findings += &finding(plan, &sweep)?;
+            findings.push((name.clone(), finding(plan, &sweep)?));
         }
     }
     match &arguments.pages {
-        Some(pages) if arguments.all => list_findings(pages, &findings),
+        // A list is begun only by all studies.
+        Some(pages) if arguments.all || pages.join(LIST_PAGE).exists() => {
+            list_findings(pages, &findings)
+        }
         _ => Ok(Ending::Complete),
     }
 }
 
-/// Where the list of findings is in README.md.
+/// The page with the list of findings.
+const LIST_PAGE: &str = "README.md";
+
+/// Where the list is in it.
 const LIST: [&str; 2] =
     ["<!-- findings, by strewn study --all -->\n", "<!-- end of findings -->\n"];
 
@@ -76,22 +82,54 @@ fn finding(plan: &Plan, sweep: &Sweep) -> Result<String, Failure> {
     Ok(format!("### [{title}]({name}.md)\n\n{found}\n\n{held}"))
 }
 
-fn list_findings(pages: &Path, findings: &str) -> Result<Ending, Failure> {
-    let path = pages.join("README.md");
+/// Puts findings of studies into the list, each in the place of the one that was there.
+fn list_findings(pages: &Path, findings: &[(String, String)]) -> Result<Ending, Failure> {
+    let path = pages.join(LIST_PAGE);
     let text = fs::read_to_string(&path).unwrap_or_else(|_| LIST.concat());
     let parts = text.split_once(LIST[0]).and_then(|(head, rest)| {
-        let (_, tail) = rest.split_once(LIST[1])?;
-        Some((head, tail))
+        let (list, tail) = rest.split_once(LIST[1])?;
+        Some((head, list, tail))
     });
-    let Some((head, tail)) = parts else {
+    let Some((head, list, tail)) = parts else {
         return Err(Failure::bad_input(
             format!("{} has no place for the findings", path.display()),
             format!("add the lines {} and {}", LIST[0].trim(), LIST[1].trim()),
         ));
     };
-    let text = format!("{head}{}\n{findings}{}{tail}", LIST[0], LIST[1]);
-    Store::new(pages).write("README.md", text.as_bytes())?;
+    let list = in_list(list, findings);
+    let text = format!("{head}{}\n{list}{}{tail}", LIST[0], LIST[1]);
+    Store::new(pages).write(LIST_PAGE, text.as_bytes())?;
     Ok(Ending::Complete)
+}
+
+/// A list with new findings, in the order of the studies.
+fn in_list(list: &str, findings: &[(String, String)]) -> String {
+    let link = |name: &str| format!("]({name}.md)\n");
+    let listed = |name: &str| {
+        let mut sections = list.split("### ").skip(1);
+        let found = sections.find(|section| section.contains(&link(name)));
+        found.map(|section| format!("### {}\n\n", section.trim_end()))
+    };
+    let new = |name: &str| findings.iter().find(|(of, _)| of == name).map(|(_, text)| text.clone());
+    studies::names().filter_map(|name| new(name).or_else(|| listed(name))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_takes_the_place_of_its_study_in_the_list() {
+        let section = |name: &str, text: &str| format!("### [A title]({name}.md)\n\n{text}\n\n");
+        let names: Vec<&str> = studies::names().take(4).collect();
+        let list = section(names[0], "One [b](x.md).") + &section(names[2], "Three.\n\n*1 of 1.*");
+        let new = |name: &str, text: &str| (name.to_owned(), section(name, text));
+        let findings = [new(names[3], "Four."), new(names[0], "Uno.")];
+        let expected = section(names[0], "Uno.")
+            + &section(names[2], "Three.\n\n*1 of 1.*")
+            + &section(names[3], "Four.");
+        assert_eq!(in_list(&format!("\n{list}"), &findings), expected);
+    }
 }
 
 fn list() -> Result<Ending, Failure> {

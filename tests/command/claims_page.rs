@@ -11,7 +11,7 @@ use crate::common::{FULL_RUNS, Folder, PROJECT, Ran, full_run};
 /// each, and the last one is of the long form. The others take minutes: of these only the claims are compared, not
 /// their figures.
 const QUICK: [&str; 4] = ["cisco-sn5420", "nas-gateways", "juniper-fas3040c", "panasas-arista"];
-const SLOW: [&str; 2] = ["panasas-arista", "making-sense-of-wafl-4"];
+const SLOW: [&str; 3] = ["panasas-arista", "making-sense-of-wafl-4", "oracle-pool-practices"];
 
 /// Returns the rows of a document's table.
 fn section<'t>(page: &'t str, document: &str) -> Vec<&'t str> {

@@ -66,7 +66,7 @@ pub(crate) struct ClaimsArguments {
     pub(crate) runs: Vec<PathBuf>,
     /// A file of claims of your own
     ///
-    /// Instead of those of the five documents (docs/claims.toml).
+    /// Instead of those that ship (docs/claims.toml).
     #[arg(long, value_name = "FILE")]
     pub(crate) claims: Option<PathBuf>,
     /// Print the names of the scenarios whose results are needed, and nothing else
