@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use strewn::report::{StudySource, predictions_sentence, study_finding};
+use strewn::report::{StudySource, markdown_in_lines, predictions_sentence, study_finding};
 use strewn::results::Sweep;
 use strewn::studies;
 use strewn::sweep::{Plan, PlannedStudy, Store, SweepEnd};
@@ -75,8 +75,7 @@ fn finding(plan: &Plan, sweep: &Sweep) -> Result<String, Failure> {
     let found = study_finding(text, sweep).map_err(|error| {
         Failure::failed(format!("{name}: {error}")).with_help("correct the study's file")
     })?;
-    let found =
-        found.map_or_else(|| text.question.trim().to_owned(), |found| found.trim().to_owned());
+    let found = markdown_in_lines(found.as_deref().unwrap_or(&text.question).trim());
     let held = predictions_sentence(sweep, text);
     let held = held.map_or_else(String::new, |held| format!("*{held}*\n\n"));
     Ok(format!("### [{title}]({name}.md)\n\n{found}\n\n{held}"))

@@ -107,7 +107,9 @@ pub use runs_table::{runs_csv, runs_tables};
 pub use segment_chart::{iops_chart, response_chart};
 pub use segments_table::segments_table;
 pub use shown::{shown_path, shown_text};
-pub use study_page::{StudyPageError, StudySource, study_depends, study_finding, study_page};
+pub use study_page::{
+    StudyPageError, StudySource, markdown_in_lines, study_depends, study_finding, study_page,
+};
 pub use study_summary::study_summary;
 pub use sweep_chart::{SweepChart, sweep_charts};
 pub use sweep_csv::{write_differences_csv, write_sweep_csv};

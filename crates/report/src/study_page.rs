@@ -66,7 +66,7 @@ pub fn study_page(
     let mut paragraph = |head: &str, body: &str| {
         if !body.trim().is_empty() {
             let head = if head.is_empty() { String::new() } else { format!("\n## {head}\n") };
-            let _ = write!(page, "{head}\n{}\n", in_lines(body.trim()));
+            let _ = write!(page, "{head}\n{}\n", markdown_in_lines(body.trim()));
         }
     };
     paragraph("", &text.question);
@@ -88,7 +88,8 @@ pub fn study_page(
 const WIDTH: usize = 120;
 
 /// Returns Markdown whose paragraphs and lists are in lines of at most [`WIDTH`]; tables and pictures stay as they are.
-fn in_lines(markdown: &str) -> String {
+#[must_use]
+pub fn markdown_in_lines(markdown: &str) -> String {
     let block = |block: &str| {
         if block.starts_with(['|', '!']) {
             return block.trim_end().to_owned();
