@@ -25,8 +25,8 @@ enum { VOLUME_DATA = 1, VOLUME_PROPERTIES = 2 };	/* object numbers that zvols us
 
 static struct {
 	const char *type, *directory, *blocks, *places;
-	int parity, drives, vdevs, ashift, settle, read, data, spares, places_every;
-	uint64_t drive_bytes, object_bytes, block_bytes, passes, writes_per_txg, seed;
+	int parity, drives, vdevs, ashift, settle, read, data, spares, places_every, is_late;
+	uint64_t drive_bytes, last_drive_bytes, special_drive_bytes, object_bytes, block_bytes, passes, writes_per_txg, seed;
 } opt = {
 	.type = "raidz", .directory = "pool", .parity = 2, .drives = 6, .vdevs = 1, .ashift = 12,
 	.drive_bytes = 512 << 20, .object_bytes = 256 << 20, .block_bytes = 8192, .passes = 1, .writes_per_txg = 2048,
@@ -52,13 +52,21 @@ vdev_config(const char *type)
 	return (config);
 }
 
+static uint64_t
+drive_bytes(int vdev)
+{
+	if (vdev == opt.vdevs)
+		return (opt.special_drive_bytes);
+	return (vdev == opt.vdevs - 1 && opt.last_drive_bytes != 0 ? opt.last_drive_bytes : opt.drive_bytes);
+}
+
 static nvlist_t *
 drive_config(int vdev, int drive)
 {
 	char path[512];
 	snprintf(path, sizeof (path), "%s/drive.%d.%d", opt.directory, vdev, drive);
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
-	if (fd < 0 || ftruncate(fd, opt.drive_bytes) != 0)
+	if (fd < 0 || ftruncate(fd, drive_bytes(vdev)) != 0)
 		err(1, "%s", path);
 	close(fd);
 	nvlist_t *config = vdev_config(VDEV_TYPE_FILE);
@@ -87,18 +95,64 @@ top_level_vdev_config(int vdev)
 		fnvlist_add_uint64(config, ZPOOL_CONFIG_DRAID_NGROUPS, groups);
 	}
 	fnvlist_add_nvlist_array(config, ZPOOL_CONFIG_CHILDREN, drives, opt.drives);
+	if (vdev == opt.vdevs)
+		fnvlist_add_string(config, ZPOOL_CONFIG_ALLOCATION_BIAS, VDEV_ALLOC_BIAS_SPECIAL);
 	return (config);
+}
+
+/* Vdevs in all: those of the normal class, and a special one behind them. */
+static int
+vdevs_in_all(void)
+{
+	return (opt.vdevs + (opt.special_drive_bytes != 0));
+}
+
+static nvlist_t *
+root_config(int first, int end)
+{
+	const nvlist_t *vdevs[end - first];
+	for (int v = first; v < end; v++)
+		vdevs[v - first] = top_level_vdev_config(v);
+	nvlist_t *root = fnvlist_alloc();
+	fnvlist_add_string(root, ZPOOL_CONFIG_TYPE, VDEV_TYPE_ROOT);
+	fnvlist_add_nvlist_array(root, ZPOOL_CONFIG_CHILDREN, vdevs, end - first);
+	return (root);
+}
+
+/* Files count as flash otherwise. */
+static void
+log_vdevs(spa_t *spa, int first, int end)
+{
+	FILE *out = event_log == NULL ? stdout : event_log;
+	for (int v = first; v < end; v++) {
+		vdev_t *vdev = spa->spa_root_vdev->vdev_child[v];
+		vdev->vdev_nonrot = B_FALSE;
+		for (uint64_t d = 0; d < vdev->vdev_children; d++)
+			vdev->vdev_child[d]->vdev_nonrot = B_FALSE;
+		fprintf(out, "V %d %llu %llu %llu", v, (u_longlong_t)vdev->vdev_asize, (u_longlong_t)vdev->vdev_ms_count,
+		    1ULL << vdev->vdev_ms_shift);
+		for (uint64_t m = 0; m < vdev->vdev_ms_count; m++)
+			if (vdev->vdev_ms[m]->ms_group == vdev->vdev_log_mg)
+				fprintf(out, " %llu", (u_longlong_t)m);
+		fprintf(out, "\n");
+	}
+}
+
+/* The last vdev comes when the volume has been filled. */
+static void
+add_late_vdev(spa_t *spa)
+{
+	int all = vdevs_in_all(), error = spa_vdev_add(spa, root_config(all - 1, all), B_FALSE);
+	if (error != 0)
+		errx(1, "spa_vdev_add: %s", strerror(error));
+	log_vdevs(spa, all - 1, all);
 }
 
 static spa_t *
 create_pool(void)
 {
-	const nvlist_t *vdevs[opt.vdevs];
-	for (int v = 0; v < opt.vdevs; v++)
-		vdevs[v] = top_level_vdev_config(v);
-	nvlist_t *root = fnvlist_alloc(), *properties = fnvlist_alloc();
-	fnvlist_add_string(root, ZPOOL_CONFIG_TYPE, VDEV_TYPE_ROOT);
-	fnvlist_add_nvlist_array(root, ZPOOL_CONFIG_CHILDREN, vdevs, opt.vdevs);
+	int at_start = vdevs_in_all() - opt.is_late;
+	nvlist_t *root = root_config(0, at_start), *properties = fnvlist_alloc();
 	for (spa_feature_t f = 0; f < SPA_FEATURES; f++) {	/* `zpool create` enables them; this is the library below it */
 		char name[128];
 		snprintf(name, sizeof (name), "feature@%s", spa_feature_table[f].fi_uname);
@@ -109,19 +163,7 @@ create_pool(void)
 		errx(1, "spa_create: %s", strerror(error));
 	spa_t *spa;
 	VERIFY0(spa_open("real", &spa, FTAG));
-	FILE *out = event_log == NULL ? stdout : event_log;
-	for (int v = 0; v < opt.vdevs; v++) {
-		vdev_t *vdev = spa->spa_root_vdev->vdev_child[v];
-		vdev->vdev_nonrot = B_FALSE;	/* files count as flash */
-		for (uint64_t d = 0; d < vdev->vdev_children; d++)
-			vdev->vdev_child[d]->vdev_nonrot = B_FALSE;
-		fprintf(out, "V %d %llu %llu %llu", v, (u_longlong_t)vdev->vdev_asize, (u_longlong_t)vdev->vdev_ms_count,
-		    1ULL << vdev->vdev_ms_shift);
-		for (uint64_t m = 0; m < vdev->vdev_ms_count; m++)
-			if (vdev->vdev_ms[m]->ms_group == vdev->vdev_log_mg)
-				fprintf(out, " %llu", (u_longlong_t)m);
-		fprintf(out, "\n");
-	}
+	log_vdevs(spa, 0, at_start);
 	return (spa);
 }
 
@@ -205,13 +247,16 @@ static void
 parse(int argc, char **argv)
 {
 	int letter;
-	while ((letter = getopt(argc, argv, "t:p:d:n:v:a:o:b:P:x:s:T:D:B:E:L:K:M:g:S:C:c:1er")) != -1) {
+	while ((letter = getopt(argc, argv, "t:p:d:n:v:u:X:a:o:b:P:x:s:T:D:B:E:L:K:M:g:S:C:c:1Aer")) != -1) {
 		switch (letter) {
 		case 't': opt.type = optarg; break;
 		case 'p': opt.parity = atoi(optarg); break;
 		case 'd': opt.drives = atoi(optarg); break;
 		case 'n': opt.vdevs = atoi(optarg); break;
 		case 'v': opt.drive_bytes = strtoull(optarg, NULL, 0) << 20; break;
+		case 'u': opt.last_drive_bytes = strtoull(optarg, NULL, 0) << 20; break;
+		case 'X': opt.special_drive_bytes = strtoull(optarg, NULL, 0) << 20; break;
+		case 'A': opt.is_late = 1; break;
 		case 'a': opt.ashift = atoi(optarg); break;
 		case 'o': opt.object_bytes = strtoull(optarg, NULL, 0) << 20; break;
 		case 'b': opt.block_bytes = strtoull(optarg, NULL, 0); break;
@@ -254,6 +299,8 @@ main(int argc, char **argv)
 	for (uint64_t pass = 0, state = opt.seed; pass <= opt.passes; pass++) {
 		txg_wait_synced(dmu_objset_pool(objset), 0);
 		reset_io();
+		if (pass == 1 && opt.is_late)
+			add_late_vdev(spa);
 		write_pass(objset, pass, &state);
 		printf("pass %llu last_txg %llu frag %llu allocated %llu\n", (u_longlong_t)pass,
 		    (u_longlong_t)spa_last_synced_txg(spa),

@@ -138,6 +138,17 @@ metaslab_unalloc_dva(spa_t *spa, const dva_t *dva, uint64_t txg)
 	LIBRARY(metaslab_unalloc_dva)(spa, dva, txg);
 }
 
+/* A vdev joins the ring of its class. */
+EXPORTED void
+metaslab_group_activate(metaslab_group_t *group)
+{
+	pthread_mutex_lock(&log_lock);
+	LIBRARY(metaslab_group_activate)(group);
+	if (event_log != NULL && group == group->mg_vd->vdev_mg)
+		fprintf(event_log, "G %llu\n", (u_longlong_t)group->mg_vd->vdev_id);
+	pthread_mutex_unlock(&log_lock);
+}
+
 /* Called once for each top-level vdev (and once for its log metaslab) at the end of a transaction group. */
 EXPORTED void
 metaslab_sync_reassess(metaslab_group_t *group)

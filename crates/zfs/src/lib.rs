@@ -130,7 +130,7 @@ mod stripe;
 mod vdev;
 mod volume;
 
-pub use allocation_class::{AllocationClass, Spilled};
+pub use allocation_class::{AllocationClass, Contents, Spilled};
 pub use arc::L2arcOptions;
 pub use array::{
     L2arcConfig, PipelineCosts, ResilverKind, ScanKind, VolumeConfig, VolumeScanConfig, ZfsArray,

@@ -106,6 +106,9 @@ struct Top {
     allocated: u64,
     /// Which metaslab is trimmed next.
     trim_turn: TrimTurn,
+    /// Whether it may be allocated from: not before the transaction group is synced that has added it
+    /// (`metaslab_init`).
+    is_open: bool,
 }
 
 impl Top {
@@ -125,6 +128,9 @@ impl Top {
         (ALIQUOT_BYTES * self.vdev.data_drives()) as i64
     }
 }
+
+/// The first transaction group (`TXG_INITIAL` is four).
+const FIRST_TXG: u64 = 1;
 
 /// A pool's space.
 #[derive(Debug, Clone, SavedValue)]
@@ -185,7 +191,7 @@ impl Pool {
             spilled: Spilled::default(),
             normal_space: NormalSpace::default(),
             first_pass: true,
-            txg: 1,
+            txg: FIRST_TXG,
             gangs: BTreeMap::new(),
         };
         vdevs.iter().for_each(|vdev| pool.add(*vdev, AllocationClass::Normal));
@@ -193,7 +199,8 @@ impl Pool {
         pool
     }
 
-    /// Adds a top-level vdev, which has the next turn of its class (`metaslab_group_activate`).
+    /// Adds a top-level vdev, which has the next turn of its class (`metaslab_group_activate`). It may be allocated from
+    /// at once if the pool is new, otherwise when the transaction group that is syncing, or would be next, is synced.
     ///
     /// # Panics
     /// If it has fewer than two metaslabs.
@@ -215,10 +222,21 @@ impl Pool {
             bias: 0,
             allocated: 0,
             trim_turn: TrimTurn::default(),
+            is_open: false,
         });
         self.classes[class as usize].activate(self.tops.len() - 1);
-        if class == AllocationClass::Normal {
-            self.normal_space.add(&vdev);
+        if self.txg == FIRST_TXG {
+            self.open_new();
+        }
+    }
+
+    /// New vdevs may be allocated from.
+    fn open_new(&mut self) {
+        for top in self.tops.iter_mut().filter(|top| !top.is_open) {
+            top.is_open = true;
+            if top.class == AllocationClass::Normal {
+                self.normal_space.add(&top.vdev);
+            }
         }
     }
 
@@ -258,7 +276,7 @@ impl Pool {
     }
 
     fn of_class(&self, class: AllocationClass) -> impl Iterator<Item = &Top> {
-        self.tops.iter().filter(move |top| top.class == class)
+        self.tops.iter().filter(move |top| top.class == class && top.is_open)
     }
 
     fn normal(&self) -> impl Iterator<Item = &Top> {
@@ -268,7 +286,7 @@ impl Pool {
     /// The class that a block goes to if there is room (`spa_preferred_class`).
     fn preferred_class(&self, contents: Contents, bytes: u64) -> AllocationClass {
         let is_small = contents == Contents::Data && bytes <= self.special_small_bytes;
-        if self.vdevs_in(AllocationClass::Special) == 0
+        if self.of_class(AllocationClass::Special).next().is_none()
             || !(contents == Contents::Metadata || is_small)
         {
             return AllocationClass::Normal;
@@ -284,10 +302,16 @@ impl Pool {
         allocated < bytes * (100 - METADATA_RESERVE_PERCENT) / 100
     }
 
-    /// Allocates a block where its contents belong, or where there is room (`zio_dva_allocate`): in the special class,
-    /// then in the normal one, then in pieces. Returns its copies, and whether these are the header of a block in
-    /// pieces.
-    pub(crate) fn place(
+    /// Allocates a block of `bytes` on disk where its contents belong, or where there is room (`zio_dva_allocate`): in
+    /// the special class, then in the normal one, then in pieces. Returns its copies, and whether these are the header
+    /// of a block in pieces.
+    ///
+    /// # Errors
+    /// If there is no room, not even in pieces.
+    ///
+    /// # Panics
+    /// As [`allocate`](Self::allocate).
+    pub fn place(
         &mut self,
         contents: Contents,
         bytes: u64,
@@ -465,6 +489,9 @@ impl Pool {
         let at = groups.vdevs()[place];
         let first_pass = self.first_pass;
         let top = &mut self.tops[at];
+        if !top.is_open {
+            return None;
+        }
         let (ashift, shift) = (top.vdev.ashift, top.size.shift);
         let (mut here, mut count) = ([0; MOST_COPIES], 0);
         for dva in others.iter().filter(|dva| usize::from(dva.vdev) == at) {
@@ -477,10 +504,12 @@ impl Pool {
             top.group.allocate(sectors, &here[..count], first_pass, hard)?;
         // A vdev that is emptier than the others, for its size, has a longer turn.
         if groups.turn() == 0 {
-            let vdevs = groups.vdevs();
-            let free_in_all: i64 = vdevs.iter().map(|vdev| self.tops[*vdev].free()).sum();
+            let open =
+                groups.vdevs().iter().map(|vdev| &self.tops[*vdev]).filter(|top| top.is_open);
+            let (count, free_in_all) =
+                open.fold((0, 0), |(count, free), top| (count + 1, free + top.free()));
             let top = &mut self.tops[at];
-            let ratio = top.free() * vdevs.len() as i64 * 100 / (free_in_all + 1);
+            let ratio = top.free() * count * 100 / (free_in_all + 1);
             top.bias = (ratio - 100) * top.aliquot() / 100;
         }
         let top = &self.tops[at];
@@ -530,6 +559,7 @@ impl Pool {
         }
         self.first_pass = true;
         self.txg += 1;
+        self.open_new();
     }
 
     /// Trims what each vdev's turn has of freed space, but for drives of `is_skipped` (`vdev_autotrim_kick`). To be

@@ -1,7 +1,7 @@
 //! The allocator is given the sizes of blocks in the order of a real pool, and what that pool freed when. It must put
 //! each block where the real one put it, and print the same FRAG.
 
-use strewn_zfs::{Dva, Pool, PoolOptions};
+use strewn_zfs::{Contents, Dva, Pool};
 
 use crate::recording::{Event, Recording, all};
 
@@ -16,7 +16,7 @@ fn each_block_goes_where_the_real_allocator_put_it() {
 
 /// Returns blocks and transaction groups.
 fn replay(recording: &Recording) -> (usize, usize) {
-    let mut pool = Pool::new(&recording.vdevs, PoolOptions::default());
+    let mut pool = recording.pool();
     let (mut blocks, mut groups) = (0, 0);
     let mut now = (0, 1);
     let mut ended = Vec::new();
@@ -24,12 +24,14 @@ fn replay(recording: &Recording) -> (usize, usize) {
     for (number, event) in events.iter().enumerate() {
         let name = format!("{}, line {}: {event:?}", recording.name, number + 1);
         match event {
-            Event::Allocate { at, bytes, copies, .. } => {
+            Event::Allocate { at, block, bytes, copies } => {
                 begin(&mut pool, &mut now, *at);
-                let placed = pool.allocate(*bytes, copies.len()).unwrap();
-                assert_eq!(*placed, **copies, "{name}");
+                let contents = if block.is_data() { Contents::Data } else { Contents::Metadata };
+                let (placed, in_pieces) = pool.place(contents, *bytes, copies.len()).unwrap();
+                assert_eq!((&*placed, in_pieces), (&**copies, false), "{name}");
                 blocks += 1;
             }
+            Event::Join { vdev } => recording.join(&mut pool, *vdev),
             Event::Free { at, copy } => {
                 begin(&mut pool, &mut now, *at);
                 pool.free(Dva { ..*copy });

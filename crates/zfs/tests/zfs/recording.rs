@@ -4,13 +4,15 @@ use std::io::Read;
 use std::path::Path;
 
 use flate2::read::GzDecoder;
-use strewn_zfs::{Draid, Dva, Redundancy, Vdev};
+use strewn_zfs::{AllocationClass, Draid, Dva, Pool, PoolOptions, Redundancy, Vdev};
 
 /// A line of an event log.
 #[derive(Debug)]
 pub enum Event {
     /// A block is allocated: where its copies lie.
     Allocate { at: (u64, u32), block: BlockName, bytes: u64, copies: Vec<Dva> },
+    /// A vdev joins those that blocks are allocated on.
+    Join { vdev: usize },
     /// A copy is freed.
     Free { at: (u64, u32), copy: Dva },
     /// A transaction group ends: FRAG, bytes in use or not to be allocated yet, and each metaslab's bytes and FRAG.
@@ -32,11 +34,15 @@ pub struct BlockName {
 pub struct Recording {
     pub name: &'static str,
     pub vdevs: Vec<Vdev>,
+    /// Whether the last vdev is special, and not normal.
+    pub has_special: bool,
+    /// Whether the last vdev is added after the volume is filled.
+    pub is_last_late: bool,
     pub volume_mib: u64,
 }
 
 /// All that there are.
-pub fn all() -> [Recording; 4] {
+pub fn all() -> [Recording; 8] {
     let raid_z2 = Redundancy::RaidZ { drives: 6, parity: 2 };
     let mirror = Redundancy::Mirror { drives: 2 };
     let single = Redundancy::Mirror { drives: 1 };
@@ -47,11 +53,24 @@ pub fn all() -> [Recording; 4] {
         drive_bytes: mib << 20,
         scale_down: 1,
     };
+    let of = |name, vdevs| {
+        let (has_special, is_last_late) = (false, false);
+        Recording { name, vdevs, has_special, is_last_late, volume_mib: 16 }
+    };
+    let mirrors = |mib: &[u64]| mib.iter().map(|mib| vdev(mirror, 12, *mib)).collect();
     [
-        Recording { name: "raidz2", vdevs: vec![vdev(raid_z2, 12, 64)], volume_mib: 20 },
-        Recording { name: "draid2", vdevs: vec![vdev(draid2, 12, 160)], volume_mib: 16 },
-        Recording { name: "mirrors", vdevs: vec![vdev(mirror, 12, 64); 2], volume_mib: 16 },
-        Recording { name: "single", vdevs: vec![vdev(single, 9, 96)], volume_mib: 16 },
+        Recording { volume_mib: 20, ..of("raidz2", vec![vdev(raid_z2, 12, 64)]) },
+        of("draid2", vec![vdev(draid2, 12, 160)]),
+        of("mirrors", mirrors(&[64, 64])),
+        of("single", vec![vdev(single, 9, 96)]),
+        of("unequal", mirrors(&[64, 160])),
+        Recording { has_special: true, ..of("special", mirrors(&[64, 64, 64])) },
+        Recording { is_last_late: true, ..of("late", mirrors(&[64, 64, 96])) },
+        Recording {
+            has_special: true,
+            is_last_late: true,
+            ..of("late-special", mirrors(&[64, 64, 64]))
+        },
     ]
 }
 
@@ -67,7 +86,35 @@ pub fn read(name: &str) -> String {
     text
 }
 
+impl BlockName {
+    /// Whether it is a block of the volume's data.
+    pub fn is_data(&self) -> bool {
+        self.objset != 0 && self.object == 1 && self.level == 0
+    }
+}
+
 impl Recording {
+    /// The pool with the vdevs that it has from the start.
+    pub fn pool(&self) -> Pool {
+        let mut pool = Pool::new(&self.vdevs[..1], PoolOptions::default());
+        (1..self.vdevs.len() - usize::from(self.is_last_late))
+            .for_each(|vdev| self.add(&mut pool, vdev));
+        pool
+    }
+
+    /// A vdev joins, if it is not there yet.
+    pub fn join(&self, pool: &mut Pool, vdev: usize) {
+        if vdev == pool.vdevs() {
+            self.add(pool, vdev);
+        }
+    }
+
+    fn add(&self, pool: &mut Pool, vdev: usize) {
+        let is_special = self.has_special && vdev + 1 == self.vdevs.len();
+        let class = if is_special { AllocationClass::Special } else { AllocationClass::Normal };
+        pool.add(self.vdevs[vdev], class);
+    }
+
     /// Its events in order.
     pub fn events(&self) -> Vec<Event> {
         let text = read(&format!("{}.log.gz", self.name));
@@ -91,6 +138,7 @@ fn event(line: &str, ashift: u8) -> Event {
             bytes: number(8).next_multiple_of(1 << ashift),
             copies: fields[9..].iter().map(|text| dva(text)).collect(),
         },
+        "G" => Event::Join { vdev: number(1) as usize },
         "F" => Event::Free { at: at(), copy: dva(fields[3]) },
         "E" => Event::End {
             txg: number(1),
