@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use strewn::Replacement;
-use strewn::file::{Extent, ExtentListWriter, FileError, ListedFile, free_space};
+use strewn::file::{Extent, ExtentListWriter, FileError, ListedFile, free_space, read_whole};
 use strewn::report::{self, ChartError, FilesReport};
 use strewn::results::{self, ArrayMap, FileMap, FileRecord, FreeSpaceRecord, files_from_json};
 use strewn::terminal::{self, Failure};
@@ -169,29 +169,14 @@ fn csv(files: &[FileRecord]) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Bytes of the longest file that is read as a whole: a million files as JSON, or years of a history.
-const LONGEST_BYTES: u64 = 1 << 30;
-
 /// Reads a regular file that is not too long.
 pub(super) fn read_bounded(path: &Path) -> std::io::Result<String> {
-    let text = String::from_utf8(read_bounded_bytes(path)?);
-    text.map_err(|_| {
-        std::io::Error::new(std::io::ErrorKind::InvalidData, "stream did not contain valid UTF-8")
-    })
-}
-
-/// Reads a file of at most [`LONGEST_BYTES`].
-pub(super) fn read_bounded_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
-    let metadata = std::fs::metadata(path)?;
-    if !metadata.is_file() {
+    if !std::fs::metadata(path)?.is_file() {
         return Err(std::io::Error::other("it is no regular file"));
     }
-    if metadata.len() > LONGEST_BYTES {
-        return Err(std::io::Error::other("it is longer than 1 GiB"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LONGEST_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    String::from_utf8(read_whole(File::open(path)?)?).map_err(|_| {
+        std::io::Error::new(std::io::ErrorKind::InvalidData, "stream did not contain valid UTF-8")
+    })
 }
 
 /// Reads what an earlier look found.
