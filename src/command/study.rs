@@ -1,6 +1,7 @@
 //! `strewn study`.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use strewn::report::{StudySource, predictions_sentence, study_finding};
@@ -10,6 +11,7 @@ use strewn::sweep::{Plan, PlannedStudy, Store, SweepEnd};
 use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::StudyArguments;
+use super::out_directory::check_replaceable;
 use super::sweep_files;
 use super::sweep_work::{check_directory, check_work, estimated, run_plan};
 
@@ -22,6 +24,12 @@ pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
         true => studies::names().collect(),
         false => arguments.names.iter().map(String::as_str).collect(),
     };
+    if let Some(pages) = &arguments.pages {
+        names.iter().try_for_each(|name| sweep_files::check_page(pages, &format!("{name}.md")))?;
+        if arguments.all {
+            place_of_findings(pages)?;
+        }
+    }
     let plans = names.iter().map(|name| planned(name, arguments.quick));
     let plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     let out = arguments.out.as_deref().unwrap_or(Path::new("."));
@@ -76,19 +84,30 @@ fn finding(plan: &Plan, sweep: &Sweep) -> Result<String, Failure> {
     Ok(format!("### [{title}]({name}.md)\n\n{found}\n\n{held}"))
 }
 
-fn list_findings(pages: &Path, findings: &str) -> Result<Ending, Failure> {
+/// What is before and after the list of findings in README.md: nothing, if there is none yet.
+fn place_of_findings(pages: &Path) -> Result<(String, String), Failure> {
     let path = pages.join("README.md");
-    let text = fs::read_to_string(&path).unwrap_or_else(|_| LIST.concat());
+    check_replaceable(&path, "move it away, or give another directory")?;
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Default::default()),
+        read => read.map_err(|error| {
+            Failure::bad_input(format!("{}: {error}", path.display()), "move it away")
+        })?,
+    };
     let parts = text.split_once(LIST[0]).and_then(|(head, rest)| {
         let (_, tail) = rest.split_once(LIST[1])?;
-        Some((head, tail))
+        Some((head.to_owned(), tail.to_owned()))
     });
-    let Some((head, tail)) = parts else {
-        return Err(Failure::bad_input(
+    parts.ok_or_else(|| {
+        Failure::bad_input(
             format!("{} has no place for the findings", path.display()),
             format!("add the lines {} and {}", LIST[0].trim(), LIST[1].trim()),
-        ));
-    };
+        )
+    })
+}
+
+fn list_findings(pages: &Path, findings: &str) -> Result<Ending, Failure> {
+    let (head, tail) = place_of_findings(pages)?;
     let text = format!("{head}{}\n{findings}{}{tail}", LIST[0], LIST[1]);
     Store::new(pages).write("README.md", text.as_bytes())?;
     Ok(Ending::Complete)

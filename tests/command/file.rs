@@ -355,10 +355,10 @@ fn regression_nothing_is_written_over_but_what_the_command_has_written() {
         &["looked.at", "--save-extents", "looked.at"],
         &["--save-extents looked.at", "a file to be looked at"],
     );
-    refused(&folder, &["looked.at", "--save-extents", "other.csv"], &["strewn file has not written it"]);
+    refused(&folder, &["looked.at", "--save-extents", "other.csv"], &["strewn has not written it"]);
     refused(&folder, &["looked.at", "--save-extents", "/dev/full"], &["no regular file"]);
     refused(&folder, &["--from", "list.csv", "--save-extents", "list.csv"], &["to be looked at"]);
-    let chart = ["the chart of --append, h1.svg", "strewn file has not written it"];
+    let chart = ["the chart of --append, h1.svg", "strewn has not written it"];
     refused(&folder, &["looked.at", "--append", "h1.csv"], &chart);
     refused(&folder, &["looked.at", "--append", "h.svg"], &["the same name"]);
     let twice = ["--append", "k.csv", "--save-extents", "k.svg"];
@@ -395,7 +395,7 @@ fn regression_figures_of_looks_replace_only_their_like() {
         ("looked.at", "a file to be looked at"),
         ("./h.csv", "to be written twice"),
         ("h.svg", "to be written twice"),
-        ("notes", "strewn file has not written it"),
+        ("notes", "strewn has not written it"),
         ("link", "no regular file"),
         ("pipe", "no regular file"),
         ("/dev/null", "no regular file"),

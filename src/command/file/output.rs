@@ -1,7 +1,7 @@
 //! What is printed and written.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -15,7 +15,7 @@ use strewn::terminal::{self, Failure};
 use super::Looked;
 use super::subject::Subject;
 use crate::command::arguments::{FileArguments, Format};
-use crate::command::out_directory::OutDirectory;
+use crate::command::out_directory::{OutDirectory, check_own};
 use crate::command::output_files::{picture, picture_names};
 
 const JSON: &str = "files.json";
@@ -273,21 +273,9 @@ pub(super) fn check_replaceable(
     if outputs.iter().filter(|output| is_same_file(output, path)).count() > 1 {
         return refuse("it is to be written twice");
     }
-    match std::fs::symlink_metadata(path) {
-        Err(_) => check_writable(path, flag),
-        Ok(metadata) if metadata.is_dir() => check_writable(path, flag),
-        Ok(metadata) if !metadata.is_file() => refuse("it is there, and is no regular file"),
-        Ok(metadata) => {
-            let mut first = Vec::new();
-            let opened = File::open(path);
-            let read = opened.and_then(|file| file.take(4096).read_to_end(&mut first));
-            if read.is_err() || !(metadata.len() == 0 || is_ours(&String::from_utf8_lossy(&first)))
-            {
-                return refuse("it is there, and strewn file has not written it");
-            }
-            check_writable(path, flag)
-        }
-    }
+    // Of a directory it says so.
+    check_writable(path, flag)?;
+    check_own(path, is_ours).or_else(refuse)
 }
 
 /// Checks that a file can be written to, without changing it.
