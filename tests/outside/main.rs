@@ -36,6 +36,8 @@ mod killed;
 #[cfg(unix)]
 mod kubernetes;
 #[cfg(unix)]
+mod latex;
+#[cfg(unix)]
 mod log;
 #[cfg(target_os = "linux")]
 #[allow(dead_code)]
@@ -99,6 +101,7 @@ strewn_testing::main![
     killed::what_was_answered_survives_twenty_kills,
     killed::what_was_answered_survives_kills_of_raid_4,
     killed::spindles_that_are_lost_with_the_server_are_made_good,
+    latex::tables_of_awkward_names_can_be_included_in_a_paper,
     log::regression_a_log_that_has_lost_acknowledged_writes_is_not_taken_for_whole,
     log::regression_a_log_from_before_is_known,
     log::a_log_that_is_not_needed_is_replaced_and_one_that_is_only_when_told_to,

@@ -88,7 +88,7 @@ impl Output {
         let printed = match format.format() {
             Format::Json => terminal::print(&json),
             Format::Csv => terminal::print(&csv(&looked.files)?),
-            Format::Text | Format::Markdown => {
+            Format::Text | Format::Markdown | Format::Latex => {
                 terminal::print(&format.draw(|| self.text(looked, &spaces)))
             }
         };
