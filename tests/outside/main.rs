@@ -123,6 +123,7 @@ strewn_testing::main![
     kubernetes::kubectl_creates_the_job_in_a_dry_run,
     kubernetes::kubectl_knows_every_field_of_the_job,
     metrics::another_parser_reads_what_an_array_tells,
+    metrics::promtool_finds_nothing_wrong_with_metrics_and_rules,
     qemu::patterns_zeroes_and_holes_are_as_qemu_has_them,
     read_only::regression_a_read_only_file_system_is_called_that,
     sweeps::a_slurm_array_that_loses_a_task_and_a_node_gives_the_same_bytes,
