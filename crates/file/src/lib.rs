@@ -96,8 +96,9 @@ pub use source::{
 #[cfg(target_os = "linux")]
 pub use source::{SeekExtents, fiemap_extents, seek_extents};
 pub use space::{
-    AddressSpace, Device, DeviceQueue, FileSystemKind, LocatedDevice, Mount, Piece, PoolLayout,
-    StripeMap, System, VdevKind, VdevLayout, VdevShape, btrfs, mount_of_path, parse_mountinfo,
+    AddressSpace, Device, DeviceQueue, FileSystemKind, LocatedDevice, Mount, ParityLayout, Piece,
+    PoolLayout, StripeMap, System, VdevKind, VdevLayout, VdevShape, btrfs, mount_of_path,
+    parse_mountinfo,
 };
 pub use tool::ToolOutput;
 pub use walk::{MOST_THREADS, Visitor, WalkOptions, walk};
