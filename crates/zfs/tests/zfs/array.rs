@@ -204,8 +204,7 @@ fn fullest(redundancy: Redundancy, block_bytes: u32) -> (Machine, u64) {
     let vdev = Vdev { redundancy, ashift: 12, drive_bytes: 160 * MIB, scale_down: 64 };
     let with = |blocks: u64| {
         let bytes = blocks * u64::from(block_bytes);
-        let volume =
-            VolumeConfig { bytes, filled_bytes: bytes, block_bytes, stored_bytes: block_bytes };
+        let volume = VolumeConfig { filled_bytes: bytes, ..VolumeConfig::new(bytes, block_bytes) };
         let mut config = raid_z2(bytes);
         (config.vdevs, config.volumes) = (vec![vdev], vec![volume]);
         config.dirty_limit_bytes = 64 * MIB;
