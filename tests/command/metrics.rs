@@ -28,15 +28,19 @@ const CREATE: &[&str] = &[
 const GET: &[u8] = b"GET /metrics HTTP/1.1\r\nHost: strewn\r\n\r\n";
 
 fn body(mut stream: impl Read + Write) -> String {
-    stream.write_all(GET).unwrap();
+    answered(&mut stream).unwrap()
+}
+
+fn answered(stream: &mut (impl Read + Write)) -> std::io::Result<String> {
+    stream.write_all(GET)?;
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    stream.read_to_string(&mut answer)?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(
         head.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text;"),
         "{head}"
     );
-    body.to_owned()
+    Ok(body.to_owned())
 }
 
 fn samples(socket: &Path) -> Samples {
@@ -194,13 +198,14 @@ fn a_sweep_tells_what_is_done_and_left() {
     let mut child =
         folder.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let socket = folder.path("m.sock");
-    let mut stream = None;
-    while stream.is_none() {
+    let mut page = None;
+    while page.is_none() {
         assert!(child.try_wait().unwrap().is_none(), "it was over before it listened");
-        stream = UnixStream::connect(&socket).ok();
+        // The place is tried first, for a moment in which nobody has an answer.
+        page = UnixStream::connect(&socket).and_then(|mut stream| answered(&mut stream)).ok();
         std::thread::sleep(Duration::from_millis(5));
     }
-    let found = checked(&body(stream.unwrap()));
+    let found = checked(&page.unwrap());
     let points: f64 = found
         .iter()
         .filter(|(key, _)| key.starts_with("strewn_sweep_points{"))
