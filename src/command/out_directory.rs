@@ -1,7 +1,7 @@
 //! The directory that results are written to.
 
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use strewn::terminal::Failure;
@@ -173,6 +173,28 @@ pub(crate) fn check_replaceable(file: &Path, help: &str) -> Result<(), Failure> 
             format!("{} is there, and is no regular file", file.display()),
             help,
         )),
+    }
+}
+
+/// Bytes of a file that tell whether this program has written it.
+const TELLING_BYTES: u64 = 1 << 20;
+
+/// Refuses what [`check_replaceable`] does, and a file that this program has not written, as `is_own` tells from how it
+/// begins. The message is without the file.
+pub(crate) fn check_own(file: &Path, is_own: impl Fn(&str) -> bool) -> Result<(), &'static str> {
+    match file.symlink_metadata() {
+        Err(_) => Ok(()),
+        Ok(there) if !there.is_file() => Err("it is there, and is no regular file"),
+        Ok(there) => {
+            let mut begin = Vec::new();
+            let opened = File::open(file);
+            let read = opened.and_then(|file| file.take(TELLING_BYTES).read_to_end(&mut begin));
+            let is_own = there.len() == 0 || is_own(&String::from_utf8_lossy(&begin));
+            match read.is_ok() && is_own {
+                true => Ok(()),
+                false => Err("it is there, and strewn has not written it"),
+            }
+        }
     }
 }
 

@@ -140,7 +140,7 @@ pub(crate) fn printed(
             report::write_segments_csv(results, &columns, &mut bytes).map_err(failed)?;
             String::from_utf8_lossy(&bytes).into_owned()
         }
-        Format::Text | Format::Markdown => {
+        Format::Text | Format::Markdown | Format::Latex => {
             let width = if table.has_all() { usize::MAX } else { terminal::table_width() };
             format.draw_within(width, || report::all_tables_of(results, &columns))
         }

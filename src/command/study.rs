@@ -1,6 +1,7 @@
 //! `strewn study`.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use strewn::report::{StudySource, markdown_in_lines, predictions_sentence, study_finding};
@@ -10,6 +11,7 @@ use strewn::sweep::{Plan, PlannedStudy, Store, SweepEnd};
 use strewn::terminal::{self, Ending, Failure};
 
 use super::arguments::StudyArguments;
+use super::out_directory::check_replaceable;
 use super::sweep_files;
 use super::sweep_work::{check_directory, check_work, estimated, run_plan};
 
@@ -22,6 +24,10 @@ pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
         true => studies::names().collect(),
         false => arguments.names.iter().map(String::as_str).collect(),
     };
+    if let Some(pages) = &arguments.pages {
+        names.iter().try_for_each(|name| sweep_files::check_page(pages, &format!("{name}.md")))?;
+        list_of_findings(pages, arguments.all)?;
+    }
     let plans = names.iter().map(|name| planned(name, arguments.quick));
     let plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     let out = arguments.out.as_deref().unwrap_or(Path::new("."));
@@ -53,13 +59,15 @@ pub(crate) fn study(arguments: &StudyArguments) -> Result<Ending, Failure> {
             findings.push((name.clone(), finding(plan, &sweep)?));
         }
     }
-    match &arguments.pages {
-        // A list is begun only by all studies.
-        Some(pages) if arguments.all || pages.join(LIST_PAGE).exists() => {
-            list_findings(pages, &findings)
-        }
-        _ => Ok(Ending::Complete),
+    // A list is begun only by all studies; others go on with it.
+    if let Some(pages) = &arguments.pages
+        && let Some([head, list, tail]) = list_of_findings(pages, arguments.all)?
+    {
+        let list = in_list(&list, &findings);
+        let text = format!("{head}{}\n{list}{}{tail}", LIST[0], LIST[1]);
+        Store::new(pages).write(LIST_PAGE, text.as_bytes())?;
     }
+    Ok(Ending::Complete)
 }
 
 /// The page with the list of findings.
@@ -81,24 +89,32 @@ fn finding(plan: &Plan, sweep: &Sweep) -> Result<String, Failure> {
     Ok(format!("### [{title}]({name}.md)\n\n{found}\n\n{held}"))
 }
 
-/// Puts findings of studies into the list, each in the place of the one that was there.
-fn list_findings(pages: &Path, findings: &[(String, String)]) -> Result<Ending, Failure> {
+/// What is before the list of findings in README.md, the list, and what is behind it. `None` if there is none, unless
+/// one `begins`.
+fn list_of_findings(pages: &Path, begins: bool) -> Result<Option<[String; 3]>, Failure> {
     let path = pages.join(LIST_PAGE);
-    let text = fs::read_to_string(&path).unwrap_or_else(|_| LIST.concat());
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(begins.then(Default::default));
+        }
+        read => read.map_err(|error| {
+            Failure::bad_input(format!("{}: {error}", path.display()), "move it away")
+        })?,
+    };
     let parts = text.split_once(LIST[0]).and_then(|(head, rest)| {
         let (list, tail) = rest.split_once(LIST[1])?;
-        Some((head, list, tail))
+        Some([head, list, tail].map(str::to_owned))
     });
-    let Some((head, list, tail)) = parts else {
+    if parts.is_none() && begins {
         return Err(Failure::bad_input(
             format!("{} has no place for the findings", path.display()),
             format!("add the lines {} and {}", LIST[0].trim(), LIST[1].trim()),
         ));
-    };
-    let list = in_list(list, findings);
-    let text = format!("{head}{}\n{list}{}{tail}", LIST[0], LIST[1]);
-    Store::new(pages).write(LIST_PAGE, text.as_bytes())?;
-    Ok(Ending::Complete)
+    }
+    if parts.is_some() {
+        check_replaceable(&path, "move it away, or give another directory")?;
+    }
+    Ok(parts)
 }
 
 /// A list with new findings, in the order of the studies.

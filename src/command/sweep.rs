@@ -31,6 +31,9 @@ pub(crate) fn sweep(arguments: &SweepArguments) -> Result<Ending, Failure> {
     if is_here {
         check_work(&arguments.work)?;
     }
+    if let Some(pages) = &arguments.pages {
+        sweep_files::check_page(pages, &format!("{}.md", plan.study.name))?;
+    }
     let estimate = estimated(&plan, &store, &arguments.work, is_here)?;
     if arguments.work.dry_run {
         return Ok(Ending::Complete);

@@ -10,6 +10,7 @@ use strewn::sweep::{self, Plan, Store, shell_word};
 use strewn::terminal::{self, Failure};
 
 use super::arguments::{Format, FormatArguments, PictureArguments};
+use super::out_directory::check_own;
 use super::output_files::picture;
 
 /// Prints the table of a sweep, with what the study says of it where that is for a person, and writes its files.
@@ -57,6 +58,20 @@ pub(crate) fn publish(
     printed
 }
 
+/// Refuses a page of a study, or a chart of it, in the place of a file that this program has not written.
+pub(crate) fn check_page(pages: &Path, file: &str) -> Result<(), Failure> {
+    let is_own = match file.ends_with(".svg") {
+        true => report::is_sweep_chart,
+        false => report::is_study_page,
+    };
+    check_own(&pages.join(file), is_own).map_err(|what| {
+        Failure::bad_input(
+            format!("--pages {}: {file}: {what}", pages.display()),
+            "move it away, or give another directory",
+        )
+    })
+}
+
 /// Writes a study's page and charts.
 pub(crate) fn write_page(
     pages: &Path,
@@ -68,8 +83,10 @@ pub(crate) fn write_page(
         Failure::failed(format!("cannot create {}: {error}", pages.display()))
             .with_help("give a directory that you may write to")
     })?;
-    for (file, bytes) in sweep::page(sweep, &plan.study, source)? {
-        Store::new(pages).write(&file, &bytes)?;
+    let files = sweep::page(sweep, &plan.study, source)?;
+    files.iter().try_for_each(|(file, _)| check_page(pages, file))?;
+    for (file, bytes) in &files {
+        Store::new(pages).write(file, bytes)?;
     }
     terminal::say(&format!("{}: written", pages.join(format!("{}.md", plan.study.name)).display()));
     Ok(())

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::Folder;
+use crate::common::{Folder, Ran};
 
 /// 128 KiB in three extents, so that each read of 64 KiB takes two commands.
 const LIST: &str = "\
@@ -355,14 +355,10 @@ fn regression_nothing_is_written_over_but_what_the_command_has_written() {
         &["looked.at", "--save-extents", "looked.at"],
         &["--save-extents looked.at", "a file to be looked at"],
     );
-    refused(
-        &folder,
-        &["looked.at", "--save-extents", "other.csv"],
-        &["strewn file has not written it"],
-    );
+    refused(&folder, &["looked.at", "--save-extents", "other.csv"], &["strewn has not written it"]);
     refused(&folder, &["looked.at", "--save-extents", "/dev/full"], &["no regular file"]);
     refused(&folder, &["--from", "list.csv", "--save-extents", "list.csv"], &["to be looked at"]);
-    let chart = ["the chart of --append, h1.svg", "strewn file has not written it"];
+    let chart = ["the chart of --append, h1.svg", "strewn has not written it"];
     refused(&folder, &["looked.at", "--append", "h1.csv"], &chart);
     refused(&folder, &["looked.at", "--append", "h.svg"], &["the same name"]);
     let twice = ["--append", "k.csv", "--save-extents", "k.svg"];
@@ -399,7 +395,7 @@ fn regression_figures_of_looks_replace_only_their_like() {
         ("looked.at", "a file to be looked at"),
         ("./h.csv", "to be written twice"),
         ("h.svg", "to be written twice"),
-        ("notes", "strewn file has not written it"),
+        ("notes", "strewn has not written it"),
         ("link", "no regular file"),
         ("pipe", "no regular file"),
         ("/dev/null", "no regular file"),
@@ -550,7 +546,8 @@ fn blocks_of_a_file_system_are_as_small_as_its_addresses_tell() {
 #[test]
 fn the_free_space_of_a_pool_comes_from_a_saved_list() {
     let folder = Folder::new();
-    folder.write("tank.txt", include_str!("../../crates/file/tests/data/zdb-mm.txt"));
+    let list = include_str!("../../crates/file/tests/data/zdb-mm.txt");
+    folder.write("tank.txt", list);
     let text = folder.strewn(&["file", "--pool-from", "tank.txt"]).succeeded();
     for fragment in
         ["by zdb -mm", "FRAG 21 % by the table of OpenZFS 2.3", "next writes of", "128 KiB"]
@@ -566,5 +563,20 @@ fn the_free_space_of_a_pool_comes_from_a_saved_list() {
         .strewn(&["file", "--pool-from", "empty"])
         .refused(&["empty: the list is empty", "zdb -mm POOL"]);
     folder.strewn(&["file", "--pool-from", "none"]).refused(&["--pool-from none", "saved to"]);
+    folder.strewn(&["file", "--pool-from", "."]).refused(&["--pool-from .", "directory"]);
+    folder.strewn(&["file", "--from", "tank.txt"]).refused(&[
+        "tank.txt:2:",
+        "`zdb -m` of a pool",
+        "--pool-from",
+    ]);
+    let from_standard_input = |list: &str| {
+        folder.write("piped.txt", list);
+        let mut command = folder.command(&["file", "--pool-from", "-", "--json"]);
+        command.stdin(std::fs::File::open(folder.path("piped.txt")).unwrap());
+        Ran::of(command.output().unwrap())
+    };
+    assert_eq!(from_standard_input(list).succeeded(), json);
+    from_standard_input(&list[..2000])
+        .refused(&["standard input, line 81: the list breaks off", "save the list again, whole"]);
     folder.strewn(&["file", "--pool-from", "tank.txt", "x"]).refused(&["cannot be used with"]);
 }

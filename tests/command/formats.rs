@@ -56,6 +56,12 @@ fn every_command_with_tables_has_each_form() {
                 || line.starts_with("| ---: |")),
             "{command:?}: {markdown}"
         );
+        let latex = printed("latex");
+        assert!(
+            latex.starts_with(&format!("% strewn {}: strewn ", env!("CARGO_PKG_VERSION"))),
+            "{command:?}"
+        );
+        assert!(tabulars(&latex) > 0, "{command:?}: {latex}");
         let json = printed("json");
         assert!(serde_json::from_str::<Value>(&json).is_ok(), "{command:?}: {json}");
         let csv = printed("csv");
@@ -67,6 +73,54 @@ fn every_command_with_tables_has_each_form() {
     }
     let sweep = Sweep::from_json(&folder.read("sweep/sweep.json")).unwrap();
     assert_eq!(sweep.axes[0].setting, "outstanding");
+}
+
+/// Checks that a text is LaTeX: tables whose rows have as many cells as they have columns, and comments. Returns how
+/// many tables there are.
+#[track_caller]
+fn tabulars(latex: &str) -> usize {
+    let (mut tables, mut columns) = (0, None);
+    for line in latex.lines().filter(|line| !line.is_empty() && !line.starts_with('%')) {
+        if let Some(alignment) = line.strip_prefix("\\begin{tabular}{") {
+            columns = Some(alignment.trim_end_matches('}').len());
+            tables += 1;
+        } else if line == "\\end{tabular}" {
+            columns = None;
+        } else if !["\\toprule", "\\midrule", "\\bottomrule"].contains(&line) {
+            let cells = line.strip_suffix(" \\\\").map(|row| row.split(" & ").count());
+            assert_eq!(cells, columns, "{line}");
+        }
+    }
+    assert_eq!(columns, None, "{latex}");
+    tables
+}
+
+#[test]
+fn latex_has_names_as_they_are_and_the_command_that_made_it() {
+    let folder = Folder::new();
+    for (file, named) in
+        [("small.toml", "awkward.toml"), ("small.published.toml", "small.published.toml")]
+    {
+        folder.write(named, &folder.read(file).replace("\"anywhere\"", "\"50%_A&B #1 ~^\""));
+    }
+    folder.strewn(&["run", "awkward.toml", "--out", "one %"]).succeeded();
+    let run = ["run", "awkward.toml", "--seed", "9", "--out", "two_&", "--format", "latex"];
+    let run = folder.strewn(&run).succeeded();
+    let command =
+        "strewn run awkward.toml --seed 9 --out 'two_&' --format latex\n% \\usepackage{booktabs}\n";
+    assert!(
+        run.starts_with(&format!("% strewn {}: {command}", env!("CARGO_PKG_VERSION"))),
+        "{run}"
+    );
+    let compared = folder.strewn(&["compare", "one %", "two_&", "--format", "latex"]).succeeded();
+    for (latex, name) in
+        [(run, "50\\%\\_A\\&B \\#1 \\textasciitilde{}\\textasciicircum{}"), (compared, "two\\_\\&")]
+    {
+        assert!(tabulars(&latex) > 0, "{latex}");
+        assert!(latex.contains(name), "no {name} in\n{latex}");
+        // Numbers are on the right.
+        assert!(latex.contains("\\begin{tabular}{l") && latex.contains("rr}"), "{latex}");
+    }
 }
 
 #[test]

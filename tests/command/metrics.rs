@@ -1,6 +1,7 @@
 //! `--metrics` of what runs long.
 #![cfg(unix)]
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -27,15 +28,19 @@ const CREATE: &[&str] = &[
 const GET: &[u8] = b"GET /metrics HTTP/1.1\r\nHost: strewn\r\n\r\n";
 
 fn body(mut stream: impl Read + Write) -> String {
-    stream.write_all(GET).unwrap();
+    answered(&mut stream).unwrap()
+}
+
+fn answered(stream: &mut (impl Read + Write)) -> std::io::Result<String> {
+    stream.write_all(GET)?;
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    stream.read_to_string(&mut answer)?;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     assert!(
         head.starts_with("HTTP/1.1 200 OK\r\nContent-Type: application/openmetrics-text;"),
         "{head}"
     );
-    body.to_owned()
+    Ok(body.to_owned())
 }
 
 fn samples(socket: &Path) -> Samples {
@@ -100,6 +105,50 @@ fn an_array_tells_its_figures_and_a_client_that_never_reads_does_not_hold_it_up(
     assert!(!socket.exists());
 }
 
+/// Names of metrics in a text.
+fn metrics_in(text: &str) -> BTreeSet<&str> {
+    let is_of_name =
+        |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_';
+    text.split(|letter| !is_of_name(letter)).filter(|word| word.starts_with("strewn_")).collect()
+}
+
+#[test]
+fn the_dashboard_and_the_rules_name_metrics_that_are_written() {
+    let project = Path::new(crate::common::PROJECT);
+    let read = |path: &str| std::fs::read_to_string(project.join(path)).unwrap();
+    let sources: String = ["array", "file", "sweep"]
+        .map(|name| read(&format!("src/command/metrics/{name}.rs")))
+        .concat();
+    // Those of rebuilds and the like are not on every page.
+    let families: BTreeSet<&str> =
+        sources.split('"').filter(|text| text.starts_with("strewn_")).collect();
+    let folder = Folder::new();
+    folder.strewn(CREATE).succeeded();
+    let (child, _) = serve(&folder, "m.sock");
+    let page = samples(&folder.path("m.sock"));
+    end(child);
+    let on_page: BTreeSet<&str> = page.keys().flat_map(|key| metrics_in(key)).collect();
+    for file in ["dashboard.json", "rules.yml"] {
+        let text = read(&format!("docs/monitoring/{file}"));
+        let named = metrics_in(&text);
+        assert!(named.len() > 3, "{file}: {named:?}");
+        for metric in named {
+            let is_of_family = |family: &&&str| {
+                metric
+                    .strip_prefix(**family)
+                    .is_some_and(|end| ["", "_total", "_bucket"].contains(&end))
+            };
+            let family = families.iter().find(is_of_family);
+            let family = family.unwrap_or_else(|| panic!("{file}: nothing writes {metric}"));
+            let is_written = on_page.iter().any(|name| name.starts_with(family));
+            assert!(
+                !is_written || on_page.contains(metric),
+                "{file}: {metric} is written otherwise"
+            );
+        }
+    }
+}
+
 #[test]
 fn figures_come_over_a_loopback_address_too() {
     let folder = Folder::new();
@@ -149,13 +198,14 @@ fn a_sweep_tells_what_is_done_and_left() {
     let mut child =
         folder.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let socket = folder.path("m.sock");
-    let mut stream = None;
-    while stream.is_none() {
+    let mut page = None;
+    while page.is_none() {
         assert!(child.try_wait().unwrap().is_none(), "it was over before it listened");
-        stream = UnixStream::connect(&socket).ok();
+        // The place is tried first, for a moment in which nobody has an answer.
+        page = UnixStream::connect(&socket).and_then(|mut stream| answered(&mut stream)).ok();
         std::thread::sleep(Duration::from_millis(5));
     }
-    let found = checked(&body(stream.unwrap()));
+    let found = checked(&page.unwrap());
     let points: f64 = found
         .iter()
         .filter(|(key, _)| key.starts_with("strewn_sweep_points{"))

@@ -1,13 +1,13 @@
 //! Sweeps: many runs of a scenario into one table, stopped and gone on with, in any order and by any worker.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use strewn::results::{Results, Sweep};
 
-use crate::common::{Folder, Ran, contents};
+use crate::common::{Folder, PROJECT, Ran, contents};
 
 const STUDY: &str = r#"
 schema = 1
@@ -552,8 +552,63 @@ fn a_study_of_ones_own_has_a_page() {
         assert!(page.contains(words), "no {words} in\n{page}");
     }
     assert!(folder.path("pages/of study/small-study-1.svg").exists());
-    done(&folder.strewn(&["sweep", "--resume", "out", "--pages", "pages"]));
-    assert!(folder.read("pages/small-study.md").contains("[study.toml](../study.toml)"));
+    let again = ["sweep", "--resume", "out", "--pages", "pages"];
+    done(&folder.strewn(&again));
+    let page = folder.read("pages/small-study.md");
+    assert!(page.contains("[study.toml](../study.toml)"));
+    // Pages and charts that it wrote are replaced, and nothing else.
+    done(&folder.strewn(&again));
+    for (file, text) in [
+        ("pages/small-study.md", "# My notes\n\n## How it was run\n\nBy hand.\n"),
+        (
+            "pages/small-study-1.svg",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\"><title>Mine</title></svg>",
+        ),
+    ] {
+        let own = folder.read(file);
+        folder.write(file, text);
+        let name = file.strip_prefix("pages/").unwrap();
+        let ran = folder.strewn(&again);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        let what = format!("--pages pages: {name}: it is there, and strewn has not written it");
+        assert!(ran.stderr.contains(&what), "{}", ran.stderr);
+        assert_eq!(folder.read(file), text);
+        folder.write(file, &own);
+    }
+    assert_eq!(folder.read("pages/small-study.md"), page);
+}
+
+#[test]
+fn pages_of_studies_that_ship_are_known_as_its_own() {
+    let directory = PathBuf::from(PROJECT).join("docs/studies");
+    for name in strewn::studies::names() {
+        let page = fs::read_to_string(directory.join(format!("{name}.md"))).unwrap();
+        assert!(strewn::report::is_study_page(&page), "{name}");
+        // The list of pages is kept, so it is no page.
+        for (chart, _) in page
+            .match_indices("](")
+            .filter_map(|(at, _)| page[at + 2..].split_once(')'))
+            .filter(|(file, _)| file.ends_with(".svg"))
+        {
+            let svg = fs::read_to_string(directory.join(chart)).unwrap();
+            assert!(strewn::report::is_sweep_chart(&svg), "{chart}");
+        }
+    }
+    let list = fs::read_to_string(directory.join("README.md")).unwrap();
+    assert!(!strewn::report::is_study_page(&list));
+}
+
+#[test]
+fn a_list_of_findings_without_their_place_is_refused_before_any_run() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("pages")).unwrap();
+    let words = ["study", "--all", "--out", "out", "--pages", "pages"];
+    for readme in ["mine\n".as_bytes(), b"\xff\xfe"] {
+        fs::write(folder.path("pages/README.md"), readme).unwrap();
+        folder.strewn(&words).refused(&["README.md"]);
+        assert_eq!(fs::read(folder.path("pages/README.md")).unwrap(), readme);
+    }
+    assert!(!folder.path("out").exists());
 }
 
 /// One setting of several arrays in step is an axis of numbers, also in the table.

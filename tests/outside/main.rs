@@ -36,6 +36,8 @@ mod killed;
 #[cfg(unix)]
 mod kubernetes;
 #[cfg(unix)]
+mod latex;
+#[cfg(unix)]
 mod log;
 #[cfg(target_os = "linux")]
 #[allow(dead_code)]
@@ -99,6 +101,7 @@ strewn_testing::main![
     killed::what_was_answered_survives_twenty_kills,
     killed::what_was_answered_survives_kills_of_raid_4,
     killed::spindles_that_are_lost_with_the_server_are_made_good,
+    latex::tables_of_awkward_names_can_be_included_in_a_paper,
     log::regression_a_log_that_has_lost_acknowledged_writes_is_not_taken_for_whole,
     log::regression_a_log_from_before_is_known,
     log::a_log_that_is_not_needed_is_replaced_and_one_that_is_only_when_told_to,
@@ -120,6 +123,7 @@ strewn_testing::main![
     kubernetes::kubectl_creates_the_job_in_a_dry_run,
     kubernetes::kubectl_knows_every_field_of_the_job,
     metrics::another_parser_reads_what_an_array_tells,
+    metrics::promtool_finds_nothing_wrong_with_metrics_and_rules,
     qemu::patterns_zeroes_and_holes_are_as_qemu_has_them,
     read_only::regression_a_read_only_file_system_is_called_that,
     sweeps::a_slurm_array_that_loses_a_task_and_a_node_gives_the_same_bytes,

@@ -14,6 +14,8 @@ fn package(program: &str) -> &str {
         "sbatch" | "scontrol" | "squeue" | "slurmctld" | "slurmd" => "slurm-wlm",
         "munged" => "munge",
         "kubectl" => "kubernetes-client",
+        "promtool" => "prometheus",
+        "pdflatex" => "texlive-latex-recommended",
         other => other,
     }
 }

@@ -20,10 +20,7 @@
 //! the data; the payload `()` carries none, so the array only says where data would go.
 //!
 //! ```
-//! use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-//! use strewn_array::write_anywhere::{
-//!     CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
-//! };
+//! use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 //! use strewn_array::*;
 //! use strewn_raid::{Parity, ParityGroup};
 //!
@@ -59,25 +56,12 @@
 //! }
 //!
 //! let log = LogSize { half_bytes: 1 << 20, record_header_bytes: 160 };
-//! let mut array = WriteAnywhere::<()>::new(WriteAnywhereConfig {
-//!     groups: vec![ParityGroup::new(Parity::RaidDp, 4, 65_536)?],
-//!     groups_at_start: 1,
-//!     shape: AllocationShape::default(),
-//!     policy: PolicyName::EmptiestArea,
-//!     other_data: None,
-//!     volumes: vec![VolumeConfig::of_one_lun(100_000, 10_000)],
-//!     format: Format::Modelled,
-//!     log,
-//!     consistency_point_interval_ns: 10_000_000_000,
-//!     cache_blocks: 4_096,
-//!     protected_blocks: 2_048,
-//!     dirty_limit_blocks: 1_000,
-//!     tetrises_in_flight: 2,
-//!     delayed_free_blocks: 1_000,
-//!     cache_start: CacheStart::Metadata,
-//!     chunks: Chunks::Aligned,
-//!     processor: ProcessorCosts::default(),
-//! })?;
+//! let group = ParityGroup::new(Parity::RaidDp, 4, 65_536)?;
+//! let volume = VolumeConfig::of_one_lun(100_000, 10_000);
+//! let config = WriteAnywhereConfig::new(vec![group], vec![volume], log, 4_096);
+//! // Every other field has a value that can be changed so.
+//! let config = WriteAnywhereConfig { tetrises_in_flight: 4, ..config };
+//! let mut array = WriteAnywhere::<()>::new(config)?;
 //! let mut printer = Printer { done: vec![], log: LogLedger::new(log), acknowledged: 0 };
 //! array.start(0, &mut printer);
 //! let write = HostOperation {

@@ -91,13 +91,14 @@ pub use source::{
     ComposedExtents, ExtentListReader, ExtentListWriter, ImageFormat, ImageLayer, LayerExtents,
     ListDialect, ListedFile, LogicalVolume, MapRange, MapReader, StoredLengths, VolumeListing,
     compose, image_layers, is_volume_listing, listed_device, map_image, names_other_files,
-    pool_layout, saved_text, zdb_extents,
+    pool_layout, read_whole, saved_text, zdb_extents,
 };
 #[cfg(target_os = "linux")]
 pub use source::{SeekExtents, fiemap_extents, seek_extents};
 pub use space::{
-    AddressSpace, Device, DeviceQueue, FileSystemKind, LocatedDevice, Mount, Piece, PoolLayout,
-    StripeMap, System, VdevKind, VdevLayout, VdevShape, btrfs, mount_of_path, parse_mountinfo,
+    AddressSpace, Device, DeviceQueue, FileSystemKind, LocatedDevice, Mount, ParityLayout, Piece,
+    PoolLayout, StripeMap, System, VdevKind, VdevLayout, VdevShape, btrfs, mount_of_path,
+    parse_mountinfo,
 };
 pub use tool::ToolOutput;
 pub use walk::{MOST_THREADS, Visitor, WalkOptions, walk};

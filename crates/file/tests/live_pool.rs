@@ -103,7 +103,7 @@ fn what_is_missing_is_said_with_the_remedy() {
     program(root, "zdb", "head -c 3000 \"$0.txt\"");
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/zdb-pool.txt");
     fs::copy(data, root.join("zdb.txt")).unwrap();
-    expect("`zdb -PmmM tank`: \nthe list breaks off");
+    expect("`zdb -PmmM tank`, line 3: the list breaks off\nrun zdb by itself to see more");
     program(root, "zdb", "true");
     expect("`zdb -PmmM tank`\nno histogram of free segments");
 }

@@ -70,6 +70,83 @@ fn what_lies_on_volumes_is_shown_by_its_parts() {
     assert_eq!(parts(&lost, "data/vm")[0].space.devices()[1].name, "unknown device");
 }
 
+/// A RAID of so many images, each in one piece of a device of its own, at extents 100, 200, …
+fn raid(kind: &str, images: usize) -> String {
+    let row = |name: &str, kind: &str, extents: u64, ranges: &str| {
+        format!(
+            "{{\"vg_name\":\"v\",\"lv_name\":\"{name}\",\"lv_path\":\"\",\"vg_extent_size\":\"4194304\",\"segtype\":\"{kind}\",\
+             \"stripe_size\":\"65536\",\"seg_start_pe\":\"0\",\"seg_size_pe\":\"{extents}\",\"seg_pe_ranges\":\"{ranges}\"}}"
+        )
+    };
+    let areas: Vec<String> = (0..images).map(|image| format!("r_rimage_{image}:0-9")).collect();
+    let mut rows = vec![row("r", kind, 20, &areas.join(" "))];
+    rows.extend((0..images).map(|image| {
+        let first = 100 * (image + 1);
+        row(
+            &format!("[r_rimage_{image}]"),
+            "linear",
+            10,
+            &format!("/dev/s{image}:{first}-{}", first + 9),
+        )
+    }));
+    format!("{{\"report\": [{{\"lv\": [{}]}}]}}", rows.join(","))
+}
+
+#[test]
+fn data_of_raid_5_and_6_lie_where_the_layout_has_them() {
+    // By hand, after the comments of md: a line for each stripe, and in it what each device has.
+    let layouts: [(&[&str], &str); 9] = [
+        (&["raid5", "raid5_ls"], "0 1 2 P/ 4 5 P 3/ 8 P 6 7/ P 9 10 11/ 12 13 14 P"),
+        (&["raid5_la"], "0 1 2 P/ 3 4 P 5/ 6 P 7 8/ P 9 10 11/ 12 13 14 P"),
+        (&["raid5_rs"], "P 0 1 2/ 5 P 3 4/ 7 8 P 6/ 9 10 11 P/ P 12 13 14"),
+        (&["raid5_ra"], "P 0 1 2/ 3 P 4 5/ 6 7 P 8/ 9 10 11 P/ P 12 13 14"),
+        (&["raid5_n"], "0 1 2 P/ 3 4 5 P/ 6 7 8 P"),
+        (
+            &["raid6", "raid6_zr"],
+            "P Q 0 1 2/ 3 P Q 4 5/ 6 7 P Q 8/ 9 10 11 P Q/ Q 12 13 14 P/ P Q 15 16 17",
+        ),
+        (&["raid6_nr"], "0 1 2 P Q/ 3 4 P Q 5/ 6 P Q 7 8/ P Q 9 10 11/ Q 12 13 14 P/ 15 16 17 P Q"),
+        (&["raid6_nc"], "0 1 2 Q P/ 4 5 Q P 3/ 8 Q P 6 7/ Q P 9 10 11/ P 12 13 14 Q/ 15 16 17 Q P"),
+        (&["raid6_n_6"], "0 1 2 P Q/ 3 4 5 P Q"),
+    ];
+    for (kinds, layout) in layouts {
+        let rows: Vec<Vec<&str>> =
+            layout.split('/').map(|row| row.split_whitespace().collect()).collect();
+        for kind in kinds {
+            let [volume] = parts(&raid(kind, rows[0].len()), "v/r").try_into().unwrap();
+            assert_eq!((volume.extents.len(), volume.bytes), (1, 20 * EXTENT), "{kind}");
+            assert!(volume.notes.concat().contains("parity is not counted"), "{kind}");
+            for (stripe, row) in (0u64..).zip(&rows) {
+                for (device, unit) in (0u16..).zip(row) {
+                    let Ok(unit) = unit.parse::<u64>() else { continue };
+                    let mut address = volume.extents[0].place.address().unwrap();
+                    address.byte += unit * 65536 + 512;
+                    let mut found = Vec::new();
+                    assert_eq!(volume.space.read(address, 4096, &mut found), 0);
+                    let first = 100 * (u64::from(device) + 1) * EXTENT;
+                    let byte = first + stripe * 65536 + 512;
+                    assert_eq!(found, [Piece { device, byte, bytes: 4096 }], "{kind}: {unit}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_raid_whose_place_is_not_known_is_shown_by_its_images() {
+    // An image in two pieces, a layout of another kind, and too few images.
+    let whole = raid("raid5", 3);
+    let image = whole.find("{\"vg_name\":\"v\",\"lv_name\":\"[r_rimage_2]").unwrap();
+    let piece = &whole[image..image + whole[image..].find('}').unwrap() + 1];
+    let second = piece.replace("\"seg_start_pe\":\"0\"", "\"seg_start_pe\":\"10\"");
+    let two_pieces =
+        whole.replace(piece, &format!("{piece},{}", second.replace(":300-309", ":400-409")));
+    for list in [two_pieces, raid("raid4", 3), raid("raid6_ls_6", 5), raid("raid6", 2)] {
+        let parts = parts(&list, "v/r");
+        assert!(parts.len() > 1 && parts.iter().all(|part| part.name.contains("rimage")));
+    }
+}
+
 #[test]
 fn listings_of_other_versions_are_the_same() {
     let whole = |text: &str| {

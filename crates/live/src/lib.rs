@@ -39,11 +39,9 @@
 //! use std::path::Path;
 //! use std::sync::mpsc::channel;
 //!
-//! use strewn_live::assembly::{
-//!     ArrayLocation, CreateOptions, LogDevices, OpenOptions, SpindleDevices, create, open,
-//! };
+//! use strewn_live::assembly::{ArrayLocation, CreateOptions, OpenOptions, create, open};
 //! use strewn_live::configuration::{ArraySpec, LayoutName};
-//! use strewn_live::device::{IoBackend, Space};
+//! use strewn_live::device::IoBackend;
 //! use strewn_live::engine::{Answer, HostRequest, TargetId};
 //! use strewn_live::starting::start;
 //!
@@ -61,21 +59,15 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let parent = tempfile::tempdir()?;
 //! let directory = parent.path().join("array");
-//! create(&CreateOptions {
-//!     directory: directory.clone(),
-//!     spec: ArraySpec {
-//!         layout: LayoutName::RaidDp,
-//!         data_spindles: 3,
-//!         spindle_bytes: 24 << 20,
-//!         lun_bytes: 16 << 20,
-//!         log_half_bytes: Some(1 << 20),
-//!         cache_bytes: Some(4 << 20),
-//!     },
-//!     spindles: SpindleDevices::NewFiles,
-//!     log: LogDevices::NewFile,
-//!     space: Space::Sparse,
-//!     force: false,
-//! })?;
+//! let spec = ArraySpec {
+//!     layout: LayoutName::RaidDp,
+//!     data_spindles: 3,
+//!     spindle_bytes: 24 << 20,
+//!     lun_bytes: 16 << 20,
+//!     log_half_bytes: Some(1 << 20),
+//!     cache_bytes: Some(4 << 20),
+//! };
+//! create(&CreateOptions::new(&directory, spec))?;
 //!
 //! // Sectors of 512 bytes. The answer comes when the data is safe.
 //! let data = vec![7; 8 * 512];

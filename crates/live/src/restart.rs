@@ -566,6 +566,14 @@ pub struct RestartOptions {
     pub accept_lost_writes: bool,
 }
 
+impl RestartOptions {
+    /// A restart of the array of this label that loses no durable record.
+    #[must_use]
+    pub fn new(label: Label, lun_sectors: u64) -> Self {
+        Self { label, lun_sectors, accept_lost_writes: false }
+    }
+}
+
 /// Starts a write-anywhere array and replays its log. Devices are the spindles by position, then those of the log;
 /// closed if missing. A new array has a superblock without a root.
 ///

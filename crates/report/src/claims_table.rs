@@ -27,7 +27,9 @@ pub fn claims_table(judged: &[JudgedClaim<'_>]) -> String {
             judged.iter().filter(|judged| judged.claim.document == document).collect();
         let table = match Drawing::form() {
             TableForm::Plain | TableForm::Markdown => columns(true).markdown(&of_document),
-            TableForm::Csv | TableForm::Json => columns(false).render(&of_document),
+            TableForm::Latex | TableForm::Csv | TableForm::Json => {
+                columns(false).render(&of_document)
+            }
         };
         text.push_str(&format!("\n## {document}\n\n{table}"));
     }

@@ -108,12 +108,14 @@ pub use segment_chart::{iops_chart, response_chart};
 pub use segments_table::segments_table;
 pub use shown::{shown_path, shown_text};
 pub use study_page::{
-    StudyPageError, StudySource, markdown_in_lines, study_depends, study_finding, study_page,
+    StudyPageError, StudySource, is_study_page, markdown_in_lines, study_depends, study_finding,
+    study_page,
 };
 pub use study_summary::study_summary;
 pub use sweep_chart::{SweepChart, sweep_charts};
 pub use sweep_csv::{write_differences_csv, write_sweep_csv};
 pub use sweep_table::sweep_table;
+pub use sweep_words::is_sweep_chart;
 pub use table::{TABLE_COLUMNS, all_tables, all_tables_of, brief};
 pub use theme::Theme;
 pub use trace_chart::{TRACE_CHARTS, TraceChart};

@@ -80,8 +80,17 @@ pub fn study_page(
         "What it depends on",
         &filled(&environment, "depends", &text.depends)?.unwrap_or_default(),
     );
-    paragraph("How it was run", &how(sweep, source));
+    paragraph(HOW, &how(sweep, source));
     Ok(page)
+}
+
+/// The head of the last section, which begins with a command of `strewn`.
+const HOW: &str = "How it was run";
+
+/// Returns whether a text is a page that [`study_page`] returned.
+#[must_use]
+pub fn is_study_page(text: &str) -> bool {
+    text.starts_with("# ") && text.contains(&format!("\n## {HOW}\n\n`strewn "))
 }
 
 /// The most characters of a line of the page.

@@ -29,6 +29,13 @@ pub(crate) fn run_words(sweep: &Sweep) -> String {
     format!("{}: strewn {}, {seeds}, {scale}", sweep.study, sweep.strewn)
 }
 
+/// Returns whether a text is a chart of a sweep, in SVG, that this program has drawn.
+#[must_use]
+pub fn is_sweep_chart(svg: &str) -> bool {
+    let title = svg.split_once("</title>").map(|(before, _)| before);
+    svg.starts_with("<svg ") && title.is_some_and(|title| title.contains(": strewn "))
+}
+
 /// More values than this are not all listed.
 const MOST_VALUES: usize = 24;
 

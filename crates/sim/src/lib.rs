@@ -13,7 +13,7 @@
 //! ```
 //! use std::ops::ControlFlow;
 //! use std::sync::Arc;
-//! use strewn_array::{Format, ProcessorCosts};
+//! use strewn_array::ProcessorCosts;
 //! use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 //! use strewn_raid::{VraidConfig, VraidLayout};
 //! use strewn_sim::{Simulation, Spindles};
@@ -25,14 +25,13 @@
 //! let file_sectors = 1 << 24; // 8 GiB
 //! let layout = VraidLayout::new(VraidConfig::for_spindles(8)?, drive.capacity_sectors() * 512)?;
 //! let array = InPlace::<()>::new(InPlaceConfig {
-//!     groups: vec![DiskGroupConfig::new(layout, 64)],
-//!     luns: vec![LunConfig::whole(file_sectors)],
-//!     spindle_sectors: drive.capacity_sectors(),
-//!     write_cache_sectors: 1 << 18,
-//!     destage_low_sectors: 1 << 14,
-//!     format: Format::Modelled,
-//!     log: None,
 //!     processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
+//!     ..InPlaceConfig::new(
+//!         vec![DiskGroupConfig::new(layout, 64)],
+//!         vec![LunConfig::whole(file_sectors)],
+//!         drive.capacity_sectors(),
+//!         1 << 18,
+//!     )
 //! })?;
 //! let spindles = Spindles::new(drive, Scheduler::Sptf, 16);
 //! let specification = AccessSpecification::shipped("file-server").ok_or("no such accesses")?;
@@ -63,7 +62,7 @@
 //! # use std::ops::ControlFlow;
 //! # use std::sync::Arc;
 //! # use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
-//! # use strewn_array::{Format, ProcessorCosts};
+//! # use strewn_array::ProcessorCosts;
 //! # use strewn_raid::{VraidConfig, VraidLayout};
 //! # use strewn_sim::{ResponseHistogram, Simulation, Spindles};
 //! # use strewn_spindle::{Drive, Profile, Scheduler};
@@ -141,14 +140,13 @@
 //! # let drive = Arc::new(Drive::new(&profile)?);
 //! # let layout = VraidLayout::new(VraidConfig::for_spindles(8)?, drive.capacity_sectors() * 512)?;
 //! # let array = InPlace::<()>::new(InPlaceConfig {
-//! #     groups: vec![DiskGroupConfig::new(layout, 64)],
-//! #     luns: vec![LunConfig::whole(LUN_SECTORS); 3],
-//! #     spindle_sectors: drive.capacity_sectors(),
-//! #     write_cache_sectors: 1 << 18,
-//! #     destage_low_sectors: 1 << 14,
-//! #     format: Format::Modelled,
-//! #     log: None,
 //! #     processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
+//! #     ..InPlaceConfig::new(
+//! #         vec![DiskGroupConfig::new(layout, 64)],
+//! #         vec![LunConfig::whole(LUN_SECTORS); 3],
+//! #         drive.capacity_sectors(),
+//! #         1 << 18,
+//! #     )
 //! # })?;
 //! # let spindles = Spindles::new(drive, Scheduler::Sptf, 16);
 //! let database = Database {

@@ -88,7 +88,7 @@ impl Schedule {
         });
         let mut harness = Harness::new(devices, u64::MAX, Vec::new());
         let lun_sectors = self.plan.lun_sectors();
-        let beginning = RestartOptions { label, lun_sectors, accept_lost_writes: false };
+        let beginning = RestartOptions::new(label, lun_sectors);
         let read = match self.plan.config.clone() {
             ArrayConfig::WriteAnywhere(config) => {
                 self.read_all(restart_write_anywhere(&mut harness, &beginning, &config))

@@ -71,7 +71,7 @@ impl<'a> Incarnation<'a> {
         };
         self.schedule.trace(|| format!("label {} {:?}", label.sequence, label.members));
         let lun_sectors = self.schedule.plan.lun_sectors();
-        let beginning = RestartOptions { label, lun_sectors, accept_lost_writes: false };
+        let beginning = RestartOptions::new(label, lun_sectors);
         match self.schedule.plan.config.clone() {
             ArrayConfig::WriteAnywhere(config) => {
                 self.run_as(harness, |harness| restart_write_anywhere(harness, &beginning, &config))

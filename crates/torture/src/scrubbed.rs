@@ -106,7 +106,7 @@ impl Schedule {
         }
         let mut harness = Harness::new(devices, u64::MAX, Vec::new());
         let (label, lun_sectors) = (label.clone(), self.plan.lun_sectors());
-        let beginning = RestartOptions { label, lun_sectors, accept_lost_writes: false };
+        let beginning = RestartOptions::new(label, lun_sectors);
         match self.plan.config.clone() {
             ArrayConfig::WriteAnywhere(config) => {
                 let started = restart_write_anywhere(&mut harness, &beginning, &config);

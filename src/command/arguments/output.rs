@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 use strewn::report::{ChartSize, ChartStyle, Drawing, TableForm, Theme};
 use strewn::results::{Column, ResultsError};
+use strewn::sweep::shell_word;
 use strewn::terminal::{self, Failure};
 
 use super::values::{chart_size, column};
@@ -86,7 +87,9 @@ pub(crate) struct FormatArguments {
     /// Print JSON instead of tables
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Form of what is printed: text, markdown, json or csv [default: text]
+    /// Form: text, markdown, latex, json or csv [default: text]
+    ///
+    /// latex is for a paper: a tabular with the rules of booktabs for each table, and all else in comments.
     #[arg(long, hide_short_help = true, hide_possible_values = true, value_enum)]
     format: Option<Format>,
 }
@@ -99,6 +102,8 @@ pub(crate) enum Format {
     /// Tables for a wiki.
     #[value(alias = "md")]
     Markdown,
+    /// Tables for a paper.
+    Latex,
     /// What other programs read.
     Json,
     /// What spreadsheets read: tables, and nothing else.
@@ -112,7 +117,7 @@ impl FormatArguments {
 
     /// Returns whether a program is to read what is printed, so that nothing else may be.
     pub(crate) fn is_for_programs(&self) -> bool {
-        matches!(self.format(), Format::Json | Format::Csv)
+        matches!(self.format(), Format::Json | Format::Csv | Format::Latex)
     }
 
     /// Returns the text of these tables in the form that was asked for.
@@ -125,10 +130,15 @@ impl FormatArguments {
         let form = match self.format() {
             Format::Text => TableForm::Plain,
             Format::Markdown => TableForm::Markdown,
+            Format::Latex => TableForm::Latex,
             Format::Json => TableForm::Json,
             Format::Csv => TableForm::Csv,
         };
-        Drawing { form, width }.draw(tables)
+        let drawn = Drawing { form, width }.draw(tables);
+        match form {
+            TableForm::Latex => made_by() + &drawn,
+            _ => drawn,
+        }
     }
 
     /// Returns these tables, or these figures as JSON.
@@ -142,6 +152,15 @@ impl FormatArguments {
             _ => Ok(self.draw(tables)),
         }
     }
+}
+
+/// Returns comments for LaTeX: the program, its command, and what the tables need.
+fn made_by() -> String {
+    let words = std::env::args_os().skip(1).map(|word| shell_word(Path::new(&word)));
+    let command: Vec<String> = std::iter::once("strewn".to_owned()).chain(words).collect();
+    // A comment ends with its line.
+    let command = command.join(" ").replace(char::is_control, " ");
+    format!("% strewn {}: {command}\n% \\usepackage{{booktabs}}\n\n", env!("CARGO_PKG_VERSION"))
 }
 
 /// The format of the table of all segments.

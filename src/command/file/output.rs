@@ -1,13 +1,13 @@
 //! What is printed and written.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use strewn::Replacement;
-use strewn::file::{Extent, ExtentListWriter, FileError, ListedFile, free_space};
+use strewn::file::{Extent, ExtentListWriter, FileError, ListedFile, free_space, read_whole};
 use strewn::report::{self, ChartError, FilesReport};
 use strewn::results::{self, ArrayMap, FileMap, FileRecord, FreeSpaceRecord, files_from_json};
 use strewn::terminal::{self, Failure};
@@ -15,7 +15,7 @@ use strewn::terminal::{self, Failure};
 use super::Looked;
 use super::subject::Subject;
 use crate::command::arguments::{FileArguments, Format};
-use crate::command::out_directory::OutDirectory;
+use crate::command::out_directory::{OutDirectory, check_own};
 use crate::command::output_files::{picture, picture_names};
 
 const JSON: &str = "files.json";
@@ -88,7 +88,7 @@ impl Output {
         let printed = match format.format() {
             Format::Json => terminal::print(&json),
             Format::Csv => terminal::print(&csv(&looked.files)?),
-            Format::Text | Format::Markdown => {
+            Format::Text | Format::Markdown | Format::Latex => {
                 terminal::print(&format.draw(|| self.text(looked, &spaces)))
             }
         };
@@ -169,29 +169,14 @@ fn csv(files: &[FileRecord]) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Bytes of the longest file that is read as a whole: a million files as JSON, or years of a history.
-const LONGEST_BYTES: u64 = 1 << 30;
-
 /// Reads a regular file that is not too long.
 pub(super) fn read_bounded(path: &Path) -> std::io::Result<String> {
-    let text = String::from_utf8(read_bounded_bytes(path)?);
-    text.map_err(|_| {
-        std::io::Error::new(std::io::ErrorKind::InvalidData, "stream did not contain valid UTF-8")
-    })
-}
-
-/// Reads a file of at most [`LONGEST_BYTES`].
-pub(super) fn read_bounded_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
-    let metadata = std::fs::metadata(path)?;
-    if !metadata.is_file() {
+    if !std::fs::metadata(path)?.is_file() {
         return Err(std::io::Error::other("it is no regular file"));
     }
-    if metadata.len() > LONGEST_BYTES {
-        return Err(std::io::Error::other("it is longer than 1 GiB"));
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LONGEST_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    String::from_utf8(read_whole(File::open(path)?)?).map_err(|_| {
+        std::io::Error::new(std::io::ErrorKind::InvalidData, "stream did not contain valid UTF-8")
+    })
 }
 
 /// Reads what an earlier look found.
@@ -288,21 +273,9 @@ pub(super) fn check_replaceable(
     if outputs.iter().filter(|output| is_same_file(output, path)).count() > 1 {
         return refuse("it is to be written twice");
     }
-    match std::fs::symlink_metadata(path) {
-        Err(_) => check_writable(path, flag),
-        Ok(metadata) if metadata.is_dir() => check_writable(path, flag),
-        Ok(metadata) if !metadata.is_file() => refuse("it is there, and is no regular file"),
-        Ok(metadata) => {
-            let mut first = Vec::new();
-            let opened = File::open(path);
-            let read = opened.and_then(|file| file.take(4096).read_to_end(&mut first));
-            if read.is_err() || !(metadata.len() == 0 || is_ours(&String::from_utf8_lossy(&first)))
-            {
-                return refuse("it is there, and strewn file has not written it");
-            }
-            check_writable(path, flag)
-        }
-    }
+    // Of a directory it says so.
+    check_writable(path, flag)?;
+    check_own(path, is_ours).or_else(refuse)
 }
 
 /// Checks that a file can be written to, without changing it.

@@ -1,16 +1,18 @@
 //! The free space of whole pools, of this machine or from saved lists.
 
-use std::io::{self, Read};
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
-use strewn::file::{Extent, PoolFreeSpace, VdevFreeSpace, parse_pool_list, saved_text, zfs_pool};
+use strewn::file::{
+    Extent, PoolFreeSpace, VdevFreeSpace, parse_pool_list, read_whole, saved_text, zfs_pool,
+};
 use strewn::report;
 use strewn::results::{FileCost, FilePerformance, SIGNIFICANT_DIGITS, rounded};
 use strewn::terminal::{self, Ending, Failure};
 
 use super::bad_input;
 use super::measure::{Depth, Measuring};
-use super::output::read_bounded_bytes;
 use super::subject::Subject;
 use crate::command::arguments::{FileArguments, Format};
 
@@ -74,13 +76,9 @@ fn next_file(space: &PoolFreeSpace, measuring: &Measuring) -> Option<NextFile> {
 }
 
 fn read(path: &Path) -> Result<PoolFreeSpace, Failure> {
-    let name = path.display().to_string();
-    let bytes = match name.as_str() {
-        "-" => {
-            let mut bytes = Vec::new();
-            io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-        }
-        _ => read_bounded_bytes(path),
+    let (name, bytes) = match path.to_str() {
+        Some("-") => ("standard input".to_owned(), read_whole(io::stdin().lock())),
+        _ => (path.display().to_string(), File::open(path).and_then(read_whole)),
     };
     let text = bytes.and_then(|bytes| saved_text(&bytes)).map_err(|error| {
         let help = match error.kind() {

@@ -2,12 +2,11 @@
 
 use std::io::{BufRead, Read};
 
-use strewn::file::{FileError, System, VolumeListing, is_volume_listing, listed_device};
+use strewn::file::{
+    FileError, System, VolumeListing, is_volume_listing, listed_device, read_whole,
+};
 
 use super::subject::Subject;
-
-/// Bytes of the longest listing that is read.
-const MAX_BYTES: u64 = 1 << 28;
 
 /// The volumes of this machine at these paths.
 pub(super) fn of_machine(paths: &[String]) -> Result<Vec<Subject>, FileError> {
@@ -30,9 +29,7 @@ pub(super) fn begins_listing(reader: &mut dyn BufRead) -> bool {
 
 /// All volumes of a saved listing.
 pub(super) fn of_list(reader: impl Read, shown: &str) -> Result<Vec<Subject>, FileError> {
-    let mut bytes = Vec::new();
-    let read = reader.take(MAX_BYTES).read_to_end(&mut bytes);
-    read.map_err(|error| FileError::io(shown.to_owned(), error))?;
+    let bytes = read_whole(reader).map_err(|error| FileError::io(shown, error))?;
     let listing = VolumeListing::parse(shown, &String::from_utf8_lossy(&bytes))?;
     let mut subjects = Vec::new();
     let mut last = None;

@@ -8,7 +8,6 @@ use crate::counters::Counters;
 use crate::failure::Rebuild;
 use crate::format::Format;
 use crate::log::LogSize;
-use crate::processor::ProcessorCosts;
 use crate::recorder::Recorder;
 use crate::requests::Requests;
 
@@ -44,14 +43,13 @@ pub(super) fn vraid_config(rng: &mut Rng) -> InPlaceConfig {
 
 fn config_of(group: DiskGroupConfig, rng: &mut Rng) -> InPlaceConfig {
     InPlaceConfig {
-        groups: vec![group],
-        luns: vec![LunConfig::whole(rng.within(20..41) * 8)],
-        spindle_sectors: 160,
-        write_cache_sectors: rng.within(40..200),
         destage_low_sectors: rng.below(40),
-        format: Format::default(),
-        log: None,
-        processor: ProcessorCosts::default(),
+        ..InPlaceConfig::new(
+            vec![group],
+            vec![LunConfig::whole(rng.within(20..41) * 8)],
+            160,
+            rng.within(40..200),
+        )
     }
 }
 

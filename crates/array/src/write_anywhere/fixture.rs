@@ -2,20 +2,18 @@
 
 use std::collections::VecDeque;
 
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
+use strewn_alloc::AllocationShape;
 use strewn_raid::{Parity, ParityGroup};
 
 use crate::counters::Counters;
-use crate::format::Format;
 use crate::log::LogSize;
-use crate::processor::ProcessorCosts;
 use crate::recorder::Recorder;
 use crate::requests::Requests;
 
 use super::context::{Context, Next};
 use super::memory::Memory;
 use super::space::Space;
-use super::{CacheStart, VolumeConfig, WriteAnywhereConfig};
+use super::{VolumeConfig, WriteAnywhereConfig};
 
 /// Blocks of the one LUN.
 pub(super) const LUN_BLOCKS: u32 = 4_000;
@@ -23,23 +21,16 @@ pub(super) const LUN_BLOCKS: u32 = 4_000;
 /// An array of a RAID-DP group of six spindles with one LUN, in the modelled format.
 pub(super) fn config() -> WriteAnywhereConfig {
     WriteAnywhereConfig {
-        groups: vec![ParityGroup::new(Parity::RaidDp, 4, 4_096).unwrap()],
-        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 256, ..AllocationShape::default() },
-        policy: PolicyName::EmptiestArea,
-        other_data: None,
-        volumes: vec![VolumeConfig::of_one_lun(12_000, LUN_BLOCKS)],
-        format: Format::Modelled,
-        log: LogSize { half_bytes: 1 << 18, record_header_bytes: 160 },
-        consistency_point_interval_ns: 10_000_000_000,
-        cache_blocks: 512,
         protected_blocks: 256,
         dirty_limit_blocks: 200,
-        tetrises_in_flight: 2,
         delayed_free_blocks: 100,
-        cache_start: CacheStart::Metadata,
-        chunks: Chunks::Aligned,
-        processor: ProcessorCosts::default(),
+        ..WriteAnywhereConfig::new(
+            vec![ParityGroup::new(Parity::RaidDp, 4, 4_096).unwrap()],
+            vec![VolumeConfig::of_one_lun(12_000, LUN_BLOCKS)],
+            LogSize { half_bytes: 1 << 18, record_header_bytes: 160 },
+            512,
+        )
     }
 }
 

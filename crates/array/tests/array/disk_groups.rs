@@ -9,7 +9,7 @@ use strewn_array::in_place::{
 use strewn_array::{
     Acknowledge, Array, ArrayConfigError, DataLost, Direction, Driver, Durability, Durable,
     FirstSpindles, Format, Growable, HostOperation, LogLedger, LogRecord, LogSize, Logged,
-    OperationId, ProcessorCosts, ProcessorWork, Rebuild, Root, SpindleCommand,
+    OperationId, ProcessorWork, Rebuild, Root, SpindleCommand,
 };
 use strewn_base::Rng;
 use strewn_raid::{SpindleIndex, StripedLayout, VraidConfig, VraidLayout};
@@ -235,17 +235,16 @@ const REBUILD: Rebuild = Rebuild { spares: 1, steps_in_flight: 2 };
 /// Two groups: of six spindles, 0 to 5, with LUNs 0 and 2; and of eight, 6 to 13, with LUN 1.
 fn two_groups() -> InPlaceConfig {
     InPlaceConfig {
-        groups: vec![
-            DiskGroupConfig::new(vraid(&[6]), 4).with_rebuild(REBUILD),
-            DiskGroupConfig::new(vraid(&[8]), 4).with_rebuild(REBUILD),
-        ],
-        luns: vec![lun(0, 200), lun(1, 300), lun(0, 120)],
-        spindle_sectors: SPINDLE_SECTORS,
-        write_cache_sectors: 120,
         destage_low_sectors: 0,
-        format: Format::Modelled,
-        log: None,
-        processor: ProcessorCosts::default(),
+        ..InPlaceConfig::new(
+            vec![
+                DiskGroupConfig::new(vraid(&[6]), 4).with_rebuild(REBUILD),
+                DiskGroupConfig::new(vraid(&[8]), 4).with_rebuild(REBUILD),
+            ],
+            vec![lun(0, 200), lun(1, 300), lun(0, 120)],
+            SPINDLE_SECTORS,
+            120,
+        )
     }
 }
 

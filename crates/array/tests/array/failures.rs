@@ -6,13 +6,13 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
+use strewn_alloc::{AllocationShape, PolicyName};
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, AnyArray, Array, DataLost, Direction, Driver, Durability, Format, HostOperation,
-    LogLedger, LogRecord, LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork,
-    Rebuild, Root, SpindleCommand,
+    LogLedger, LogRecord, LogSize, Logged, LunId, OperationId, ProcessorWork, Rebuild, Root,
+    SpindleCommand,
 };
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
 
@@ -230,23 +230,20 @@ fn formats() -> impl Strategy<Value = Format> {
 fn write_anywhere(format: Format, parity: Parity, rebuild: Rebuild) -> Harness<WriteAnywhere<()>> {
     let (file_blocks, stripes) = (600, 500);
     let array = WriteAnywhere::new(WriteAnywhereConfig {
-        groups: vec![ParityGroup::new(parity, 4, stripes).unwrap()],
-        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 64, tetris_stripes: 16, chunk_blocks: 8 },
         policy: PolicyName::FirstFit,
-        other_data: None,
-        volumes: vec![VolumeConfig::of_one_lun(32_000, file_blocks)],
         format,
-        log: LogSize { half_bytes: 200_000, record_header_bytes: 160 },
         consistency_point_interval_ns: 1_000_000,
-        cache_blocks: 100,
         protected_blocks: 40,
         dirty_limit_blocks: 60,
-        tetrises_in_flight: 2,
         delayed_free_blocks: 20,
         cache_start: CacheStart::Empty,
-        chunks: Chunks::Aligned,
-        processor: ProcessorCosts::default(),
+        ..WriteAnywhereConfig::new(
+            vec![ParityGroup::new(parity, 4, stripes).unwrap()],
+            vec![VolumeConfig::of_one_lun(32_000, file_blocks)],
+            LogSize { half_bytes: 200_000, record_header_bytes: 160 },
+            100,
+        )
     });
     Harness::new(array.unwrap().with_rebuild(rebuild), u64::from(file_blocks) * 8, u64::MAX)
 }
@@ -259,14 +256,15 @@ fn in_place(format: Format, sets: Vec<u16>, rebuild: Rebuild) -> Harness<InPlace
     // Three rounds of RStores; the reserve is behind them.
     let lun_sectors = u64::from(sets.iter().sum::<u16>()) * 3 * 8 * 8 * 4;
     let array = InPlace::new(InPlaceConfig {
-        groups: vec![DiskGroupConfig::new(layout, 6).with_rebuild(rebuild)],
-        luns: vec![LunConfig::whole(lun_sectors)],
-        spindle_sectors: 40 * 64,
-        write_cache_sectors: 800,
         destage_low_sectors: 100,
         format,
         log: format_log(format),
-        processor: ProcessorCosts::default(),
+        ..InPlaceConfig::new(
+            vec![DiskGroupConfig::new(layout, 6).with_rebuild(rebuild)],
+            vec![LunConfig::whole(lun_sectors)],
+            40 * 64,
+            800,
+        )
     });
     Harness::new(array.unwrap(), lun_sectors, 3 * 5 * 64)
 }

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use strewn_alloc::GroupIndex;
+use strewn_array::Array;
 use strewn_array::in_place::{
     DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid0Layout,
 };
-use strewn_array::{Array, Format, ProcessorCosts};
 use strewn_raid::{SpindleIndex, StripeMember, VraidConfig, VraidLayout};
 
 use crate::bytes::{claim, content};
@@ -36,14 +36,13 @@ fn extents(layout: LunLayout, destages_in_flight: u32) -> DiskGroupConfig {
 
 fn roomy() -> InPlaceConfig {
     InPlaceConfig {
-        groups: vec![extents(layout(vec![6]), 4)],
-        luns: vec![LunConfig { file_sectors: 100, ..LunConfig::whole(600) }],
-        spindle_sectors: 10 * 2 * CHUNK_SECTORS,
-        write_cache_sectors: 400,
         destage_low_sectors: 0,
-        format: Format::default(),
-        log: None,
-        processor: ProcessorCosts::default(),
+        ..InPlaceConfig::new(
+            vec![extents(layout(vec![6]), 4)],
+            vec![LunConfig { file_sectors: 100, ..LunConfig::whole(600) }],
+            10 * 2 * CHUNK_SECTORS,
+            400,
+        )
     }
 }
 

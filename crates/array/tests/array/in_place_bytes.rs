@@ -5,7 +5,7 @@ use proptest::sample::Index;
 use strewn_array::in_place::{
     DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid5Layout,
 };
-use strewn_array::{Array, Format, LogSize, ProcessorCosts, Rebuild};
+use strewn_array::{Array, Format, LogSize, Rebuild};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{VraidConfig, VraidLayout};
 use strewn_testing::cases;
@@ -112,18 +112,19 @@ fn array(setting: &Setting) -> InPlace<Described> {
         VraidLayout::new(config, spindle_bytes).unwrap().into()
     };
     let array = InPlace::<Described>::new(InPlaceConfig {
-        groups: vec![
-            DiskGroupConfig::new(layout, setting.destages_in_flight)
-                .with_full_stripes(setting.full_stripes)
-                .with_rebuild(setting.rebuild),
-        ],
-        luns: vec![LunConfig::whole(setting.lun_sectors)],
-        spindle_sectors: SPINDLE_SECTORS,
-        write_cache_sectors: setting.write_cache_sectors,
         destage_low_sectors: setting.destage_low_sectors,
         format: setting.format,
         log: setting.log.map(|half_bytes| LogSize { half_bytes, record_header_bytes: 100 }),
-        processor: ProcessorCosts::default(),
+        ..InPlaceConfig::new(
+            vec![
+                DiskGroupConfig::new(layout, setting.destages_in_flight)
+                    .with_full_stripes(setting.full_stripes)
+                    .with_rebuild(setting.rebuild),
+            ],
+            vec![LunConfig::whole(setting.lun_sectors)],
+            SPINDLE_SECTORS,
+            setting.write_cache_sectors,
+        )
     });
     let mut array = array.unwrap();
     let (read_ahead_bytes, read_cache_bytes) = setting.read_ahead;

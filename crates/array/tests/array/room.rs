@@ -1,14 +1,11 @@
 //! An aggregate with hardly any room: a write waits for a consistency point that frees what it needs, and is refused if
 //! none can; what was acknowledged always gets to the spindles.
 
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{
-    CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
-};
+use strewn_alloc::AllocationShape;
+use strewn_array::write_anywhere::{OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
-    Acknowledge, Array, Direction, Driver, Durability, Format, Growable, HostOperation, LogLedger,
-    LogRecord, LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork, Refusal,
-    SpindleCommand, Tag,
+    Acknowledge, Array, Direction, Driver, Durability, Growable, HostOperation, LogLedger,
+    LogRecord, LogSize, Logged, LunId, OperationId, ProcessorWork, Refusal, SpindleCommand, Tag,
 };
 use strewn_raid::{Parity, ParityGroup};
 
@@ -57,25 +54,20 @@ fn array(room: u64) -> (WriteAnywhere<()>, Spindles) {
 fn array_to_grow(room: u64, later: Option<ParityGroup>) -> (WriteAnywhere<()>, Spindles) {
     let log = LogSize { half_bytes: 1 << 20, record_header_bytes: 160 };
     let config = WriteAnywhereConfig {
-        groups: std::iter::once(ParityGroup::new(Parity::Raid4, 4, STRIPES).unwrap())
-            .chain(later)
-            .collect(),
         groups_at_start: 1,
         shape: AllocationShape { area_stripes: 64, tetris_stripes: 64, chunk_blocks: 8 },
-        policy: PolicyName::EmptiestArea,
-        other_data: None,
-        volumes: vec![VolumeConfig::of_one_lun(32_000, FILE_BLOCKS)],
-        format: Format::Modelled,
-        log,
         consistency_point_interval_ns: 1_000_000_000,
-        cache_blocks: 500,
         protected_blocks: 100,
         dirty_limit_blocks: 200,
-        tetrises_in_flight: 2,
         delayed_free_blocks: 100,
-        cache_start: CacheStart::Metadata,
-        chunks: Chunks::Aligned,
-        processor: ProcessorCosts::default(),
+        ..WriteAnywhereConfig::new(
+            std::iter::once(ParityGroup::new(Parity::Raid4, 4, STRIPES).unwrap())
+                .chain(later)
+                .collect(),
+            vec![VolumeConfig::of_one_lun(32_000, FILE_BLOCKS)],
+            log,
+            500,
+        )
     };
     let metadata = u64::from(config.block_keys().end() - FILE_BLOCKS);
     let full_to_blocks = 4 * STRIPES - metadata - room;

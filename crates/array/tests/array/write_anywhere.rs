@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
+use strewn_alloc::{AllocationShape, PolicyName};
 use strewn_array::write_anywhere::{
-    CacheStart, OtherData, RelocationConfig, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
+    OtherData, RelocationConfig, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
 };
-use strewn_array::{Array, ArrayConfigError, Format, LogSize, ProcessorCosts};
+use strewn_array::{Array, ArrayConfigError, LogSize};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, SpindleSet, Vbn};
 use strewn_testing::cases;
@@ -23,23 +23,16 @@ type WriteAnywhereBench = Harness<WriteAnywhere<Bytes>, ConsistencyPointWatch>;
 /// A group of `data_spindles` with room for a file of `file_blocks` and little else to hinder.
 pub fn roomy(data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
     WriteAnywhereConfig {
-        groups: vec![ParityGroup::new(Parity::RaidDp, data_spindles, 2_000).unwrap()],
-        groups_at_start: 1,
-        shape: AllocationShape::default(),
-        policy: PolicyName::EmptiestArea,
-        other_data: None,
-        volumes: vec![VolumeConfig::of_one_lun(20_000, file_blocks)],
-        format: Format::default(),
-        log: LogSize { half_bytes: 4 << 20, record_header_bytes: 0 },
         consistency_point_interval_ns: 10 * MILLISECOND_NS,
-        cache_blocks: 1_000,
         protected_blocks: 500,
         dirty_limit_blocks: 1_000,
-        tetrises_in_flight: 2,
         delayed_free_blocks: 0,
-        cache_start: CacheStart::Metadata,
-        chunks: Chunks::Aligned,
-        processor: ProcessorCosts::default(),
+        ..WriteAnywhereConfig::new(
+            vec![ParityGroup::new(Parity::RaidDp, data_spindles, 2_000).unwrap()],
+            vec![VolumeConfig::of_one_lun(20_000, file_blocks)],
+            LogSize { half_bytes: 4 << 20, record_header_bytes: 0 },
+            1_000,
+        )
     }
 }
 

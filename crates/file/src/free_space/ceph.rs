@@ -52,7 +52,7 @@ pub(super) fn parse_free_dump(name: &str, text: &str) -> Result<PoolFreeSpace, F
         let remedy = "save the output of `free-dump` too, into the same file";
         return Err(FileError::input(format!("{name}: {what}"), remedy));
     };
-    let runs = runs(name, dump.printed.extents.as_deref().unwrap_or_default())?;
+    let runs = runs(name, &dump.printed)?;
     let unit_bytes = dump.printed.alloc_unit.filter(|unit| *unit > 0).unwrap_or(USUAL_UNIT_BYTES);
     let mut caveats = Vec::new();
     if dump.printed.alloc_unit.is_none() {
@@ -84,7 +84,7 @@ pub(super) fn parse_free_dump(name: &str, text: &str) -> Result<PoolFreeSpace, F
         name: dump.name().map(str::to_owned),
         ceph_score: Some(scores),
         caveats,
-        whole_bytes: dump.printed.capacity.filter(|bytes| *bytes >= pool.free_bytes),
+        whole_bytes: dump.printed.capacity,
         ..pool
     })
 }
@@ -134,26 +134,44 @@ fn sections(name: &str, text: &str) -> Result<Vec<Section>, FileError> {
     Ok(sections)
 }
 
-fn runs(name: &str, extents: &[Extent]) -> Result<Vec<(u64, u64)>, FileError> {
-    let mut runs = Vec::with_capacity(extents.len());
+/// Reads the free extents, which no device has twice, or behind its end. Allocators list them in any order.
+fn runs(name: &str, dump: &Printed) -> Result<Vec<(u64, u64)>, FileError> {
+    let wrong = |number: usize, what: String| {
+        FileError::input(
+            format!("{name}, extent {number}: {what}"),
+            "save the list again, whole, as Ceph prints it",
+        )
+    };
+    let extents = dump.extents.as_deref().unwrap_or_default();
+    let mut places = Vec::with_capacity(extents.len());
     for (number, extent) in extents.iter().enumerate() {
-        let wrong = |key: &str, value: &str| {
-            FileError::input(
-                format!("{name}, extent {number}: {key} {value:?} is no number such as 0x1000"),
-                "save the list again, whole",
-            )
+        let figure = |key: &str, value: &str, least: u64| {
+            number_of(value).filter(|figure| *figure >= least).ok_or_else(|| {
+                wrong(number, format!("{key} {value:?} is no number such as 0x1000"))
+            })
         };
-        number_of(&extent.offset).ok_or_else(|| wrong("offset", &extent.offset))?;
-        let length = number_of(&extent.length).filter(|length| *length > 0);
-        runs.push((length.ok_or_else(|| wrong("length", &extent.length))?, 1));
+        let offset = figure("offset", &extent.offset, 0)?;
+        let end = offset.checked_add(figure("length", &extent.length, 1)?);
+        let end = end.ok_or_else(|| wrong(number, "it ends beyond 2^64 bytes".to_owned()))?;
+        if let Some(capacity) = dump.capacity.filter(|capacity| end > *capacity) {
+            let what = format!("it ends at byte {end:#x}, behind the capacity of {capacity:#x}");
+            return Err(wrong(number, what));
+        }
+        places.push((offset, end, number));
     }
-    if runs.is_empty() {
+    places.sort_unstable();
+    let overlap = places.windows(2).find(|two| two[0].1 > two[1].0);
+    if let Some(&[(_, _, one), (_, _, other)]) = overlap {
+        let (first, second) = (one.min(other), one.max(other));
+        return Err(wrong(second, format!("it overlaps extent {first}")));
+    }
+    if places.is_empty() {
         return Err(FileError::input(
             format!("{name}: no byte is free"),
             "nothing can be written there",
         ));
     }
-    Ok(runs)
+    Ok(places.into_iter().map(|(offset, end, _)| (end - offset, 1)).collect())
 }
 
 /// Reads a number as Ceph prints it: hexadecimal with 0x, or decimal.

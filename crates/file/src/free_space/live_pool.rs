@@ -1,16 +1,11 @@
 //! The free space of a ZFS pool of this machine.
 
-use std::io::Read;
-
 use super::pool::PoolFreeSpace;
 use super::zdb_metaslabs::parse_metaslab_list;
 use super::zpool_list::{COLUMNS, ZpoolFigures, parse_zpool_list};
 use crate::error::FileError;
-use crate::source::{start_metaslab_list, start_pool_list};
+use crate::source::{read_whole, start_metaslab_list, start_pool_list};
 use crate::tool::ToolOutput;
-
-/// Bytes of the longest output that is read. A metaslab takes a kilobyte, and a vdev has at most 131,072.
-const MAX_BYTES: u64 = 1 << 30;
 
 /// Reads the free space of the pool `pool` of this machine: from `zdb`, as of the last transaction group, and from
 /// `zpool list`.
@@ -21,7 +16,14 @@ const MAX_BYTES: u64 = 1 << 30;
 pub fn zfs_pool(pool: &str) -> Result<PoolFreeSpace, FileError> {
     let output = start_metaslab_list(pool)?;
     let name = format!("`{}`", output.command());
-    let mut found = parse_metaslab_list(&name, &text(output, &name)?)?;
+    let parsed = parse_metaslab_list(&name, &text(output, &name)?);
+    let mut found = parsed.map_err(|error| match error {
+        // Nothing was saved.
+        FileError::Input { message, .. } => {
+            FileError::input(message, "run zdb by itself to see more")
+        }
+        error => error,
+    })?;
     found.name.get_or_insert_with(|| pool.to_owned());
     let listed = start_pool_list(pool, COLUMNS).and_then(|output| {
         let name = format!("`{}`", output.command());
@@ -37,9 +39,7 @@ pub fn zfs_pool(pool: &str) -> Result<PoolFreeSpace, FileError> {
 }
 
 fn text(output: ToolOutput, name: &str) -> Result<String, FileError> {
-    let mut bytes = Vec::new();
-    let read = output.take(MAX_BYTES).read_to_end(&mut bytes);
-    read.map_err(|error| FileError::reading(name, error))?;
+    let bytes = read_whole(output).map_err(|error| FileError::reading(name, error))?;
     // Paths of devices may be of any bytes.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -11,6 +11,8 @@ mod pool;
 mod pool_list;
 mod tool;
 mod xfs;
+mod zdb_complete;
+mod zdb_list;
 mod zdb_metaslabs;
 mod zpool_list;
 

@@ -1,7 +1,7 @@
 //! Which program a saved list of a pool's free space is from.
 
 use super::pool::{PoolFreeSpace, REMEDY};
-use super::{ceph, zdb_metaslabs};
+use super::{ceph, zdb_list, zdb_metaslabs};
 use crate::error::FileError;
 
 /// Reads a saved list of a pool's free space, which errors call `name`. The kind of list is told by what is in it.
@@ -18,7 +18,7 @@ pub fn parse_pool_list(name: &str, text: &str) -> Result<PoolFreeSpace, FileErro
     if text.lines().any(|line| line.trim_start().starts_with('{')) {
         return ceph::parse_free_dump(name, text);
     }
-    if zdb_metaslabs::is_metaslab_list(text) {
+    if zdb_list::is_metaslab_list(text) {
         return zdb_metaslabs::parse_metaslab_list(name, text);
     }
     let mut words = text.split_whitespace();

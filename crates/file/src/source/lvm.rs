@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::lvm_columns::{Area, areas, exact_size, number, text};
 use crate::error::FileError;
 use crate::extent::{Address, Extent, Place};
-use crate::space::{AddressSpace, Device, LocatedDevice, StripeMap};
+use crate::space::{AddressSpace, Device, LocatedDevice, ParityLayout, StripeMap};
 
 /// The command whose output is read.
 pub(super) const ARGUMENTS: [&str; 8] = [
@@ -62,7 +62,7 @@ struct Volume {
     segments: Vec<Segment>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Segment {
     kind: String,
     offset: u64,
@@ -138,7 +138,7 @@ impl VolumeListing {
     }
 
     /// The volume of a path, such as `/dev/data/vm`, `/dev/mapper/data-vm` or `data/vm`: itself if it lies on physical
-    /// volumes, and otherwise its parts that do. `locate` tells the device of a physical volume.
+    /// volumes, or is a RAID 5 or 6 each of whose images is in one piece, and otherwise its parts that do. `locate` tells the device of a physical volume.
     ///
     /// # Errors
     /// If there is none, or none of its parts is on a physical volume.
@@ -156,6 +156,9 @@ impl VolumeListing {
                 format!("give one of {}", shown.join(", ")),
             ));
         };
+        if let Some(whole) = self.with_parity(&names.0, volume) {
+            return Ok(vec![whole.logical_volume(volume.path(names), locate)]);
+        }
         let mut parts: Vec<&(String, String)> = vec![names];
         let mut position = 0;
         while let Some(part) = parts.get(position).copied() {
@@ -185,6 +188,29 @@ impl VolumeListing {
             ));
         }
         Ok(on_devices)
+    }
+
+    /// A RAID 5 or 6 on the devices of its images; none for other kinds, and if an image is in several pieces.
+    fn with_parity(&self, group: &str, volume: &Volume) -> Option<Volume> {
+        let on_device = |segment: &Segment, area: &Area| {
+            let image = self.volumes.get(self.below(group, area)?)?;
+            let [piece] = image.segments.as_slice() else { return None };
+            let [place] = piece.areas.as_slice() else { return None };
+            let is_same_unit = piece.offset == 0 && piece.extent_bytes == segment.extent_bytes;
+            let is_on_device = self.below(group, place).is_none() && is_same_unit;
+            let first = place.first.checked_add(area.first).filter(|_| is_on_device)?;
+            Some(Area { name: place.name.clone(), first })
+        };
+        let segments = volume.segments.iter().map(|segment| {
+            let parity = ParityLayout::of_lvm(&segment.kind)?;
+            let is_enough = segment.areas.len() as u64 > parity.parities();
+            let areas = segment.areas.iter().map(|area| on_device(segment, area));
+            let areas = areas.collect::<Option<Vec<_>>>().filter(|_| is_enough)?;
+            Some(Segment { areas, ..segment.clone() })
+        });
+        let segments = segments.collect::<Option<Vec<_>>>()?;
+        let is_any = !segments.is_empty();
+        is_any.then(|| Volume { path: volume.path.clone(), is_hidden: volume.is_hidden, segments })
     }
 
     /// The volume that an area is of, if it is of none of the devices.
@@ -273,7 +299,11 @@ impl Volume {
                     });
                     let columns = columns.collect();
                     let volume = u16::try_from(maps.len()).ok();
-                    maps.push(StripeMap { stripe_bytes: segment.stripe_bytes, columns });
+                    let parity = ParityLayout::of_lvm(&segment.kind);
+                    if parity.is_some() {
+                        notes.push("parity is not counted, which writes read and write".to_owned());
+                    }
+                    maps.push(StripeMap { stripe_bytes: segment.stripe_bytes, columns, parity });
                     volume.map(|volume| Address { volume, byte: 0 })
                 }
                 _ => None,

@@ -19,6 +19,7 @@ mod seek;
 mod stored_lengths;
 mod text;
 mod utf8_reader;
+mod whole_text;
 mod xfs_bmap;
 mod zdb;
 mod zdb_config;
@@ -40,7 +41,7 @@ pub use parser::ListedFile;
 #[cfg(target_os = "linux")]
 pub use seek::{SeekExtents, seek_extents};
 pub use stored_lengths::StoredLengths;
-pub use utf8_reader::saved_text;
+pub use whole_text::{read_whole, saved_text};
 #[cfg(target_os = "linux")]
 pub(crate) use zdb_tool::sync_pool;
 #[cfg(target_os = "linux")]

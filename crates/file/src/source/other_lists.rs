@@ -15,7 +15,7 @@ const FILEFRAG: &str = "give that of `filefrag -v` for the file";
 const IMAGE: &str =
     "give the image itself, for which qemu-img is run, or the output of `filefrag -v` for its file";
 
-const OTHER_LISTS: [OtherList; 10] = [
+const OTHER_LISTS: [OtherList; 11] = [
     OtherList {
         begins: |text| text.starts_with("Offset") && text.contains("Mapped to"),
         program: "`qemu-img map`",
@@ -67,6 +67,13 @@ const OTHER_LISTS: [OtherList; 10] = [
         begins: |text| text == "Indirect blocks:",
         program: "`zdb` without its first lines",
         remedy: "give that of `zdb -ddddd DATASET OBJECT` from the line `Dataset …` on",
+    },
+    OtherList {
+        begins: |text| {
+            text == "Metaslabs:" || text.starts_with("vdev ") && text.contains("metaslabs")
+        },
+        program: "`zdb -m` of a pool",
+        remedy: "give it to --pool-from, or that of `zdb -ddddd DATASET OBJECT` for a file",
     },
     OtherList {
         begins: |text| text.starts_with("<File>") || text.starts_with("<extents/histogram>"),

@@ -122,19 +122,10 @@ impl<R: BufRead> BufRead for Utf8Reader<R> {
     }
 }
 
-/// Returns a saved text as UTF-8, which UTF-16 is converted to.
-///
-/// # Errors
-/// If it is neither.
-pub fn saved_text(bytes: &[u8]) -> io::Result<String> {
-    let mut text = String::new();
-    Utf8Reader::new(bytes).read_to_string(&mut text)?;
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::saved_text;
 
     fn utf16(text: &str, to_bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
         text.encode_utf16().flat_map(to_bytes).collect()

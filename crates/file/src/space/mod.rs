@@ -3,6 +3,7 @@
 pub mod btrfs;
 mod mounts;
 mod of_mount;
+mod parity;
 mod pool;
 mod pool_layout;
 mod stripes;
@@ -13,6 +14,7 @@ use crate::Address;
 
 pub use mounts::{FileSystemKind, Mount, mount_of_path, parse_mountinfo};
 pub(crate) use of_mount::{btrfs_error, device_error, retried};
+pub use parity::ParityLayout;
 pub use pool_layout::{PoolLayout, VdevLayout};
 pub use stripes::StripeMap;
 pub use system::System;

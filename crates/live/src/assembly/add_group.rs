@@ -25,7 +25,7 @@ use crate::format::{
 };
 
 /// The parity group to add.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct AddGroupOptions {
     /// `raid-dp` or `raid-4`; `None` for that of the array's first group.
     pub layout: Option<LayoutName>,

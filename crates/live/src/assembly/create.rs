@@ -34,19 +34,36 @@ pub struct CreateOptions {
     pub force: bool,
 }
 
+impl CreateOptions {
+    /// The array in new, sparse files of a new or empty directory.
+    #[must_use]
+    pub fn new(directory: impl Into<PathBuf>, spec: ArraySpec) -> Self {
+        Self {
+            directory: directory.into(),
+            spec,
+            spindles: SpindleDevices::default(),
+            log: LogDevices::default(),
+            space: Space::default(),
+            force: false,
+        }
+    }
+}
+
 /// The devices of an array's spindles.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum SpindleDevices {
     /// New files in the directory.
+    #[default]
     NewFiles,
     /// These files or block devices, by position.
     Existing(Vec<PathBuf>),
 }
 
 /// The devices of an array's log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum LogDevices {
     /// A new file in the directory.
+    #[default]
     NewFile,
     /// Two new files in the directory: the log is mirrored.
     MirroredNewFiles,

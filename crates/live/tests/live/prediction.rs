@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
+use strewn_alloc::AllocationShape;
 use strewn_array::in_place::{
     DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid5Layout,
 };
@@ -318,26 +318,23 @@ fn write_anywhere(parity: Parity, log: LogSize) -> WriteAnywhereConfig {
     let cache_blocks = 2_048;
     let file_blocks = (LUN_SECTORS / 8) as u32;
     WriteAnywhereConfig {
-        groups: vec![ParityGroup::new(parity, 4, SPINDLE_BLOCKS).unwrap()],
-        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
-        policy: PolicyName::EmptiestArea,
-        other_data: None,
-        volumes: vec![VolumeConfig::of_one_lun(
-            WriteAnywhereConfig::volume_blocks_for(file_blocks.into(), 100, cache_blocks),
-            file_blocks,
-        )],
         format: Format::Durable,
-        log,
         consistency_point_interval_ns: CONSISTENCY_POINT_INTERVAL_NS,
-        cache_blocks,
         protected_blocks: cache_blocks / 2,
         dirty_limit_blocks: cache_blocks / 3,
         tetrises_in_flight: 1,
         delayed_free_blocks: 100,
         cache_start: CacheStart::Empty,
-        chunks: Chunks::Aligned,
-        processor: ProcessorCosts::default(),
+        ..WriteAnywhereConfig::new(
+            vec![ParityGroup::new(parity, 4, SPINDLE_BLOCKS).unwrap()],
+            vec![VolumeConfig::of_one_lun(
+                WriteAnywhereConfig::volume_blocks_for(file_blocks.into(), 100, cache_blocks),
+                file_blocks,
+            )],
+            log,
+            cache_blocks,
+        )
     }
 }
 
@@ -378,14 +375,15 @@ fn an_in_place_array_sends_what_its_simulation_sends() {
         for lost in [None, Some(1)] {
             let log = LogLayout::new(2 << 20, 6);
             let config = InPlaceConfig {
-                groups: vec![DiskGroupConfig::new(lun_layout.clone(), 1)],
-                luns: vec![LunConfig::whole(LUN_SECTORS)],
-                spindle_sectors: SPINDLE_BLOCKS * 8,
-                write_cache_sectors: 8_192,
                 destage_low_sectors: 2_048,
                 format: Format::Durable,
                 log: Some(log.size()),
-                processor: ProcessorCosts::default(),
+                ..InPlaceConfig::new(
+                    vec![DiskGroupConfig::new(lun_layout.clone(), 1)],
+                    vec![LunConfig::whole(LUN_SECTORS)],
+                    SPINDLE_BLOCKS * 8,
+                    8_192,
+                )
             };
             let seed = 12;
             let array = InPlace::<()>::new(config.clone()).unwrap();

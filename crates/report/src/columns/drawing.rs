@@ -26,6 +26,8 @@ pub enum TableForm {
     Plain,
     /// Markdown, with the words around tables.
     Markdown,
+    /// LaTeX, with the words around tables in comments.
+    Latex,
     /// Comma-separated values, and nothing but tables: an empty line is between two.
     Csv,
     /// A JSON list of tables, each a list of rows by their headings.
@@ -82,6 +84,7 @@ impl Drawing {
             TableForm::Plain => text,
             // A footnote is no list.
             TableForm::Markdown => text.replace("\n* ", "\n\\* "),
+            TableForm::Latex => super::latex::with_comments(&text),
             TableForm::Csv => {
                 tables.iter().map(|table| csv_of(table)).collect::<Vec<_>>().join("\r\n")
             }

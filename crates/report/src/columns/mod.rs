@@ -1,8 +1,9 @@
-//! Tables: a list of columns, drawn from rows as plain text, for the page, as Markdown, or into a file.
+//! Tables: a list of columns, drawn from rows as plain text, for the page, as Markdown or LaTeX, or into a file.
 
 mod cell;
 mod drawing;
 mod file;
+mod latex;
 mod markdown;
 
 mod segments;

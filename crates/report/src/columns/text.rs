@@ -43,6 +43,7 @@ impl<Row> Columns<'_, Row> {
         match Drawing::form() {
             TableForm::Plain => {}
             TableForm::Markdown => return self.markdown(rows),
+            TableForm::Latex => return self.latex(rows),
             TableForm::Csv | TableForm::Json => {
                 Drawing::keep(rows.iter().map(|row| self.by_heading(row)).collect());
                 return String::new();

@@ -110,7 +110,7 @@ struct Controller<A> {
 /// use std::ops::ControlFlow;
 /// use std::sync::Arc;
 /// # use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
-/// # use strewn_array::{Format, ProcessorCosts};
+/// # use strewn_array::ProcessorCosts;
 /// # use strewn_raid::{VraidConfig, VraidLayout};
 /// use strewn_array::LunId;
 /// use strewn_sim::{ClosedLoop, HostId, Machine, Port, ProcessorCores, Spindles};
@@ -122,14 +122,13 @@ struct Controller<A> {
 /// # fn array(drive: &Drive) -> Result<InPlace<()>, Box<dyn std::error::Error>> {
 /// #     let layout = VraidLayout::new(VraidConfig::for_spindles(8)?, drive.capacity_sectors() * 512)?;
 /// #     Ok(InPlace::new(InPlaceConfig {
-/// #         groups: vec![DiskGroupConfig::new(layout, 64)],
-/// #         luns: vec![LunConfig::whole(1 << 23)],
-/// #         spindle_sectors: drive.capacity_sectors(),
-/// #         write_cache_sectors: 1 << 18,
-/// #         destage_low_sectors: 1 << 14,
-/// #         format: Format::Modelled,
-/// #         log: None,
 /// #         processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
+/// #         ..InPlaceConfig::new(
+/// #             vec![DiskGroupConfig::new(layout, 64)],
+/// #             vec![LunConfig::whole(1 << 23)],
+/// #             drive.capacity_sectors(),
+/// #             1 << 18,
+/// #         )
 /// #     })?)
 /// # }
 /// let profile = Profile::shipped("seagate-cheetah-15k5-st3146855fc").ok_or("no such drive")?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, Raid0Layout};
-use strewn_array::{Direction, Format, HostOperation, LunId, OperationId, ProcessorCosts};
+use strewn_array::{Direction, HostOperation, LunId, OperationId};
 use strewn_raid::{ObjectLayout, ObjectLayoutConfig};
 use strewn_sim::{
     Accesses, AccessesError, CachedHost, ClientRaid, ClientRaidConfig, ClientRaidMeasures, Host,
@@ -354,14 +354,13 @@ fn blade(object_sectors: u64, luns: usize) -> InPlace<()> {
     let spindle_sectors = drive.capacity_sectors();
     let layout = Raid0Layout::new(2, 64 << 10, 2 << 20, spindle_sectors * 512).unwrap();
     InPlace::new(InPlaceConfig {
-        groups: vec![DiskGroupConfig::new(layout, 16)],
-        luns: vec![LunConfig::whole(object_sectors); luns],
-        spindle_sectors,
-        write_cache_sectors: 1 << 16,
         destage_low_sectors: 1 << 12,
-        format: Format::Modelled,
-        log: None,
-        processor: ProcessorCosts::default(),
+        ..InPlaceConfig::new(
+            vec![DiskGroupConfig::new(layout, 16)],
+            vec![LunConfig::whole(object_sectors); luns],
+            spindle_sectors,
+            1 << 16,
+        )
     })
     .unwrap()
 }

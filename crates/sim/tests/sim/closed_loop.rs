@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::{
     Acknowledge, AnyArray, Array, Counters, DataLost, Driver, Durability, Durable, FailedSpindle,
-    Format, Growable, HostOperation, LayoutMeasures, LogRecord, LogSize, Logged, OperationId,
+    Growable, HostOperation, LayoutMeasures, LogRecord, LogSize, Logged, OperationId,
     ProcessorCosts, ProcessorWork, Snapshots, SpindleCommand, Tag,
 };
 use strewn_raid::{SpindleIndex, VraidConfig, VraidLayout};
@@ -187,16 +187,7 @@ fn simulated(
     let drive = Arc::new(Drive::new(&profile).unwrap());
     let spindle_sectors = drive.capacity_sectors();
     let array = InPlace::<()>::new(InPlaceConfig {
-        groups: vec![DiskGroupConfig::new(
-            VraidLayout::new(VraidConfig::new(vec![5]), spindle_sectors * 512).unwrap(),
-            8,
-        )],
-        luns: vec![LunConfig::whole(FILE_SECTORS)],
-        spindle_sectors,
-        write_cache_sectors: cache_sectors,
         destage_low_sectors: cache_sectors / 4,
-        format: Format::Modelled,
-        log: None,
         processor: ProcessorCosts {
             host_operation_ns: cost_ns,
             spindle_command_ns: cost_ns / 2,
@@ -205,6 +196,15 @@ fn simulated(
             write_back: strewn_array::WriteBackCosts::NONE,
             interrupt_ns: 0,
         },
+        ..InPlaceConfig::new(
+            vec![DiskGroupConfig::new(
+                VraidLayout::new(VraidConfig::new(vec![5]), spindle_sectors * 512).unwrap(),
+                8,
+            )],
+            vec![LunConfig::whole(FILE_SECTORS)],
+            spindle_sectors,
+            cache_sectors,
+        )
     })
     .unwrap();
     let seen = Rc::new(RefCell::new(Seen::default()));

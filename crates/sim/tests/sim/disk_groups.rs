@@ -2,7 +2,7 @@
 
 use strewn_alloc::GroupIndex;
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
-use strewn_array::{Format, LunId, ProcessorCosts, Rebuild};
+use strewn_array::{LunId, ProcessorCosts, Rebuild};
 use strewn_raid::{SpindleIndex, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, Spindles, Worker, Workers};
 use strewn_spindle::Scheduler;
@@ -23,14 +23,14 @@ fn array(group_of_log: u16) -> InPlace<()> {
     };
     let log = LunConfig { group: GroupIndex(group_of_log), ..LunConfig::whole(LOG_SECTORS) };
     InPlace::new(InPlaceConfig {
-        groups: vec![group(6), group(6)],
-        luns: vec![LunConfig::whole(FILES_SECTORS), log],
-        spindle_sectors,
-        write_cache_sectors: 1 << 19,
         destage_low_sectors: 1_024,
-        format: Format::Modelled,
-        log: None,
         processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
+        ..InPlaceConfig::new(
+            vec![group(6), group(6)],
+            vec![LunConfig::whole(FILES_SECTORS), log],
+            spindle_sectors,
+            1 << 19,
+        )
     })
     .unwrap()
 }

@@ -4,12 +4,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
+use strewn_alloc::AllocationShape;
 use strewn_array::in_place::{
     DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout, Raid0Layout,
 };
-use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{AnyArray, Format, LogSize, ProcessorCosts, Rebuild};
+use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{AnyArray, LogSize, ProcessorCosts, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex, VraidConfig, VraidLayout};
 use strewn_sim::{Host, Segment, Simulation, SimulationError, Spindles};
 use strewn_spindle::{Drive, Profile, Scheduler};
@@ -39,23 +39,18 @@ fn write_anywhere(parity: Parity, data_spindles: u16, rebuild: Rebuild) -> Write
 /// A small array on this group, for tests to change.
 pub fn config(group: ParityGroup) -> WriteAnywhereConfig {
     WriteAnywhereConfig {
-        groups: vec![group],
-        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
-        policy: PolicyName::EmptiestArea,
-        other_data: None,
-        volumes: vec![VolumeConfig::of_one_lun(60_000, 16_384)],
-        format: Format::Modelled,
-        log: LogSize { half_bytes: 2 << 20, record_header_bytes: 160 },
         consistency_point_interval_ns: 2 * SECOND_NS,
-        cache_blocks: 1_000,
         protected_blocks: 500,
         dirty_limit_blocks: 400,
-        tetrises_in_flight: 2,
         delayed_free_blocks: 500,
-        cache_start: CacheStart::Metadata,
-        chunks: Chunks::Aligned,
         processor: COSTS,
+        ..WriteAnywhereConfig::new(
+            vec![group],
+            vec![VolumeConfig::of_one_lun(60_000, 16_384)],
+            LogSize { half_bytes: 2 << 20, record_header_bytes: 160 },
+            1_000,
+        )
     }
 }
 
@@ -70,14 +65,14 @@ fn in_place(redundancy_sets: Vec<u16>, rebuild: Rebuild) -> InPlace<()> {
 
 fn on_layout(layout: LunLayout, spindle_sectors: u64, rebuild: Rebuild) -> InPlace<()> {
     let array = InPlace::new(InPlaceConfig {
-        groups: vec![DiskGroupConfig::new(layout, 16).with_rebuild(rebuild)],
-        luns: vec![LunConfig { file_sectors: 1 << 17, ..LunConfig::whole(1 << 18) }],
-        spindle_sectors,
-        write_cache_sectors: 10_000,
         destage_low_sectors: 1_000,
-        format: Format::Modelled,
-        log: None,
         processor: COSTS,
+        ..InPlaceConfig::new(
+            vec![DiskGroupConfig::new(layout, 16).with_rebuild(rebuild)],
+            vec![LunConfig { file_sectors: 1 << 17, ..LunConfig::whole(1 << 18) }],
+            spindle_sectors,
+            10_000,
+        )
     });
     array.unwrap()
 }

@@ -8,7 +8,7 @@ use strewn_array::in_place::{
 use strewn_array::write_anywhere::{
     BackgroundScan, BackgroundWork, WriteAnywhere, WriteAnywhereConfig,
 };
-use strewn_array::{AnyArray, Format, LunId, ProcessorCosts, ProcessorWork, WriteBackCosts};
+use strewn_array::{AnyArray, LunId, ProcessorCosts, ProcessorWork, WriteBackCosts};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{ClosedLoop, Machine, ProcessorCores, Segment, Simulation, Spindles};
 use strewn_spindle::Scheduler;
@@ -66,14 +66,14 @@ fn write_anywhere(processor: ProcessorCosts) -> WriteAnywhere<()> {
 fn raid5(processor: ProcessorCosts) -> InPlace<()> {
     let layout = Raid5Layout::new(5, 64 << 10, 1 << 20, 64 << 20).unwrap();
     InPlace::new(InPlaceConfig {
-        groups: vec![DiskGroupConfig::new(LunLayout::from(layout), 16)],
-        luns: vec![LunConfig::whole(FILE_SECTORS)],
-        spindle_sectors: 1 << 17,
-        write_cache_sectors: 4_096,
         destage_low_sectors: 400,
-        format: Format::Modelled,
-        log: None,
         processor,
+        ..InPlaceConfig::new(
+            vec![DiskGroupConfig::new(LunLayout::from(layout), 16)],
+            vec![LunConfig::whole(FILE_SECTORS)],
+            1 << 17,
+            4_096,
+        )
     })
     .unwrap()
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{AnyArray, Format, LunId, LunLayoutMeasures, ProcessorCosts};
+use strewn_array::{AnyArray, LunId, LunLayoutMeasures, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup, VraidConfig, VraidLayout};
 use strewn_sim::{
     Accesses, AccessesError, Destination, Segment, Simulation, Spindles, TimedAccess, Worker,
@@ -33,17 +33,17 @@ fn write_anywhere() -> WriteAnywhere<()> {
 pub fn in_place() -> InPlace<()> {
     let spindle_sectors = drive().capacity_sectors();
     InPlace::new(InPlaceConfig {
-        groups: vec![DiskGroupConfig::new(
-            VraidLayout::new(VraidConfig::new(vec![6]), spindle_sectors * 512).unwrap(),
-            8,
-        )],
-        luns: LUN_BLOCKS.map(|blocks| LunConfig::whole(u64::from(blocks) * 8)).to_vec(),
-        spindle_sectors,
-        write_cache_sectors: 4_096,
         destage_low_sectors: 1_024,
-        format: Format::Modelled,
-        log: None,
         processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
+        ..InPlaceConfig::new(
+            vec![DiskGroupConfig::new(
+                VraidLayout::new(VraidConfig::new(vec![6]), spindle_sectors * 512).unwrap(),
+                8,
+            )],
+            LUN_BLOCKS.map(|blocks| LunConfig::whole(u64::from(blocks) * 8)).to_vec(),
+            spindle_sectors,
+            4_096,
+        )
     })
     .unwrap()
 }

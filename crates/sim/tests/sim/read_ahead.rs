@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
 use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{AnyArray, Counters, Format, LunId, ProcessorCosts};
+use strewn_array::{AnyArray, Counters, LunId, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, Spindles, Worker, Workers};
 use strewn_spindle::Scheduler;
@@ -35,14 +35,14 @@ fn in_place(window_kib: u64, read_cache_kib: u64, processor: ProcessorCosts) -> 
     let spindle_sectors = drive().capacity_sectors();
     let layout = VraidLayout::new(VraidConfig::new(vec![10, 10]), spindle_sectors * 512).unwrap();
     let mut array = InPlace::new(InPlaceConfig {
-        groups: vec![DiskGroupConfig::new(layout, 160)],
-        luns: vec![LunConfig::whole(u64::from(LUN_BLOCKS) * 8)],
-        spindle_sectors,
-        write_cache_sectors: 1 << 20,
         destage_low_sectors: 1 << 17,
-        format: Format::Modelled,
-        log: None,
         processor,
+        ..InPlaceConfig::new(
+            vec![DiskGroupConfig::new(layout, 160)],
+            vec![LunConfig::whole(u64::from(LUN_BLOCKS) * 8)],
+            spindle_sectors,
+            1 << 20,
+        )
     })
     .unwrap();
     array.set_read_cache(window_kib << 10, read_cache_kib << 10);

@@ -3,11 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{
-    CacheStart, OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig,
-};
-use strewn_array::{Format, LogSize, LunId, ProcessorCosts};
+use strewn_alloc::AllocationShape;
+use strewn_array::write_anywhere::{OtherData, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{LogSize, LunId, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{ClosedLoop, Host, Segment, Simulation, Spindles, Worker, Workers};
 use strewn_spindle::{Drive, Profile, Scheduler};
@@ -19,23 +17,18 @@ const FILE_SECTORS: u64 = FILE_BLOCKS as u64 * 8;
 /// An aggregate that other data leaves some hundred blocks of, beside its metadata.
 fn array() -> WriteAnywhere<()> {
     let config = WriteAnywhereConfig {
-        groups: vec![ParityGroup::new(Parity::RaidDp, 4, 4_096).unwrap()],
-        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 256, tetris_stripes: 64, chunk_blocks: 64 },
-        policy: PolicyName::EmptiestArea,
-        other_data: None,
-        volumes: vec![VolumeConfig::of_one_lun(65_536, FILE_BLOCKS)],
-        format: Format::Modelled,
-        log: LogSize { half_bytes: 4 << 20, record_header_bytes: 160 },
         consistency_point_interval_ns: 1_000_000_000,
-        cache_blocks: 1_024,
         protected_blocks: 512,
         dirty_limit_blocks: 512,
-        tetrises_in_flight: 2,
         delayed_free_blocks: 100,
-        cache_start: CacheStart::Metadata,
-        chunks: Chunks::Aligned,
         processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
+        ..WriteAnywhereConfig::new(
+            vec![ParityGroup::new(Parity::RaidDp, 4, 4_096).unwrap()],
+            vec![VolumeConfig::of_one_lun(65_536, FILE_BLOCKS)],
+            LogSize { half_bytes: 4 << 20, record_header_bytes: 160 },
+            1_024,
+        )
     };
     let metadata = u64::from(config.block_keys().end() - FILE_BLOCKS);
     let full_to_blocks = config.single_group().total_blocks() - metadata - 100;

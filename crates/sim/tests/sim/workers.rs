@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
-use strewn_array::{Direction, Format, HostOperation, ProcessorCosts};
+use strewn_array::{Direction, HostOperation, ProcessorCosts};
 use strewn_raid::{VraidConfig, VraidLayout};
 use strewn_sim::{
     Accesses, AccessesError, ClosedLoop, Host, Outstanding, Rate, Segment, Simulation,
@@ -26,17 +26,17 @@ pub(crate) fn simulation<H: Host>(host: H) -> Simulation<InPlace<()>, H> {
     let drive = Arc::new(Drive::new(&profile).unwrap());
     let spindle_sectors = drive.capacity_sectors();
     let array = InPlace::<()>::new(InPlaceConfig {
-        groups: vec![DiskGroupConfig::new(
-            VraidLayout::new(VraidConfig::new(vec![5]), spindle_sectors * 512).unwrap(),
-            8,
-        )],
-        luns: vec![LunConfig::whole(FILE_SECTORS)],
-        spindle_sectors,
-        write_cache_sectors: 4096,
         destage_low_sectors: 1024,
-        format: Format::Modelled,
-        log: None,
         processor: ProcessorCosts { host_operation_ns: 20_000, ..ProcessorCosts::default() },
+        ..InPlaceConfig::new(
+            vec![DiskGroupConfig::new(
+                VraidLayout::new(VraidConfig::new(vec![5]), spindle_sectors * 512).unwrap(),
+                8,
+            )],
+            vec![LunConfig::whole(FILE_SECTORS)],
+            spindle_sectors,
+            4096,
+        )
     })
     .unwrap();
     let spindles = Spindles::new(drive, Scheduler::Sptf, 8);

@@ -3,9 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{Format, LogSize, ProcessorCosts};
+use strewn_alloc::Chunks;
+use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{LogSize, ProcessorCosts};
 use strewn_raid::{Parity, ParityGroup};
 use strewn_sim::{Segment, Simulation, Spindles};
 use strewn_spindle::{Drive, Profile, Scheduler};
@@ -17,21 +17,9 @@ const FILE_BLOCKS: u32 = 1 << 18;
 /// A group of 18 data spindles behind a processor that 64 KiB operations keep busy.
 fn array(write_back_percent: u8, chunks: Chunks) -> WriteAnywhere<()> {
     WriteAnywhere::new(WriteAnywhereConfig {
-        groups: vec![ParityGroup::new(Parity::RaidDp, 18, 1 << 20).unwrap()],
-        groups_at_start: 1,
-        shape: AllocationShape::default(),
-        policy: PolicyName::EmptiestArea,
-        other_data: None,
-        volumes: vec![VolumeConfig::of_one_lun(1 << 20, FILE_BLOCKS)],
-        format: Format::Modelled,
-        log: LogSize { half_bytes: 64 << 20, record_header_bytes: 160 },
-        consistency_point_interval_ns: 10 * SECOND_NS,
-        cache_blocks: 1 << 17,
         protected_blocks: 1 << 16,
         dirty_limit_blocks: 1 << 15,
-        tetrises_in_flight: 2,
         delayed_free_blocks: 1 << 16,
-        cache_start: CacheStart::Metadata,
         chunks,
         processor: ProcessorCosts {
             host_operation_ns: 66_000,
@@ -41,6 +29,12 @@ fn array(write_back_percent: u8, chunks: Chunks) -> WriteAnywhere<()> {
             write_back: strewn_array::WriteBackCosts::NONE,
             interrupt_ns: 0,
         },
+        ..WriteAnywhereConfig::new(
+            vec![ParityGroup::new(Parity::RaidDp, 18, 1 << 20).unwrap()],
+            vec![VolumeConfig::of_one_lun(1 << 20, FILE_BLOCKS)],
+            LogSize { half_bytes: 64 << 20, record_header_bytes: 160 },
+            1 << 17,
+        )
     })
     .unwrap()
 }

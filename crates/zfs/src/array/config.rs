@@ -76,6 +76,36 @@ pub struct ZfsConfig {
 }
 
 impl ZfsConfig {
+    /// A pool of OpenZFS 2.3 with these vdevs, all normal and there from the start, these volumes, and so much memory
+    /// for the ARC. Everything else is as OpenZFS has it by default on a machine with at least 40 GiB of memory.
+    #[must_use]
+    pub fn new(vdevs: Vec<Vdev>, volumes: Vec<VolumeConfig>, arc_bytes: u64) -> Self {
+        Self {
+            version: Version::V2_3,
+            vdevs,
+            classes: Vec::new(),
+            late_vdevs: 0,
+            special_small_bytes: 0,
+            autotrim: false,
+            volumes,
+            arc_bytes,
+            l2arc: None,
+            dirty_limit_bytes: 4 << 30,
+            txg_interval_ns: 5_000_000_000,
+            throttle_slots: Some(32),
+            prefetch_bytes: 64 << 20,
+            spares: 0,
+            resilver: ResilverKind::default(),
+            is_synchronous: false,
+            indirect_from_bytes: None,
+            pipeline: PipelineCosts::default(),
+            reserves: false,
+            scan: None,
+            seed: 0,
+            processor: ProcessorCosts::default(),
+        }
+    }
+
     /// The class of a vdev.
     pub(super) fn class_of(&self, vdev: usize) -> AllocationClass {
         self.classes.get(vdev).copied().unwrap_or_default()
@@ -120,9 +150,15 @@ pub struct VolumeConfig {
 }
 
 impl VolumeConfig {
-    /// A volume whose blocks are all written before the run, and do not compress.
+    /// An empty volume in blocks of so many bytes, which are not compressed.
     #[must_use]
     pub const fn new(bytes: u64, block_bytes: u32) -> Self {
-        Self { bytes, filled_bytes: bytes, block_bytes, stored_bytes: block_bytes, clone_of: None }
+        Self { bytes, filled_bytes: 0, block_bytes, stored_bytes: block_bytes, clone_of: None }
+    }
+
+    /// The same, but all of it is written before the run.
+    #[must_use]
+    pub const fn filled(bytes: u64, block_bytes: u32) -> Self {
+        Self { filled_bytes: bytes, ..Self::new(bytes, block_bytes) }
     }
 }

@@ -82,6 +82,12 @@ impl VolumeScan {
 }
 
 impl VolumeScanConfig {
+    /// A single one, from the beginning, as fast as it can.
+    #[must_use]
+    pub fn new(kind: ScanKind) -> Self {
+        Self { kind, begins_ns: 0, every_ns: None, bytes_per_s: None }
+    }
+
     /// Bytes that are asked for together, and how many such chunks may be under way.
     fn chunks(&self, dirty_limit_bytes: u64) -> (u64, u64) {
         match self.kind {

@@ -95,7 +95,7 @@ fn large_synchronous_writes_are_written_once() {
     let sectors = u64::from(block_bytes) / 512;
     let run = |indirect_from_bytes, writes: &[(u64, u64)]| {
         let mut config = raid_z2(volume_mib * MIB);
-        config.volumes[0] = VolumeConfig::new(volume_mib * MIB, block_bytes);
+        config.volumes[0] = VolumeConfig::filled(volume_mib * MIB, block_bytes);
         let mirror = Redundancy::Mirror { drives: 2 };
         config.vdevs[0] = Vdev { redundancy: mirror, ..config.vdevs[0] };
         (config.is_synchronous, config.indirect_from_bytes) = (true, indirect_from_bytes);
@@ -140,7 +140,7 @@ fn large_synchronous_writes_are_written_once() {
 #[test]
 fn clones_share_what_nobody_has_written() {
     let mut config = raid_z2(8 * MIB);
-    let golden = VolumeConfig::new(8 * MIB, 8 << 10);
+    let golden = VolumeConfig::filled(8 * MIB, 8 << 10);
     let clone = VolumeConfig { clone_of: Some(1), ..golden };
     config.volumes = vec![clone, golden, clone];
     let mut machine = Machine::new(config);
@@ -288,7 +288,7 @@ fn fullest(redundancy: Redundancy, block_bytes: u32) -> (Machine, u64) {
     let vdev = Vdev { redundancy, ashift: 12, drive_bytes: 160 * MIB, scale_down: 64 };
     let with = |blocks: u64| {
         let bytes = blocks * u64::from(block_bytes);
-        let volume = VolumeConfig::new(bytes, block_bytes);
+        let volume = VolumeConfig::filled(bytes, block_bytes);
         let mut config = raid_z2(bytes);
         (config.vdevs, config.volumes) = (vec![vdev], vec![volume]);
         config.dirty_limit_bytes = 64 * MIB;

@@ -28,7 +28,7 @@ fn pool(random: &mut SplitMix, percent: u64) -> ZfsConfig {
     let in_all = vdev.bytes() * vdevs.len() as u64;
     let taken = vdev.allocated_bytes(block_bytes.into());
     let bytes = in_all * percent / 100 / taken * u64::from(block_bytes);
-    let volume = VolumeConfig::new(bytes, block_bytes);
+    let volume = VolumeConfig::filled(bytes, block_bytes);
     let mut config = raid_z2(bytes);
     (config.vdevs, config.volumes) = (vdevs, vec![volume]);
     config.dirty_limit_bytes = one_of(&[2, 8, 64]) * MIB;

@@ -7,12 +7,10 @@ use std::ops::Range;
 
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, HostOperation, LogRecord, Logged, LunId,
-    OperationId, ProcessorCosts, ProcessorWork, Refusal, SpindleCommand, Tag,
+    OperationId, ProcessorWork, Refusal, SpindleCommand, Tag,
 };
 use strewn_raid::SpindleIndex;
-use strewn_zfs::{
-    PipelineCosts, Redundancy, ResilverKind, Vdev, Version, VolumeConfig, ZfsArray, ZfsConfig,
-};
+use strewn_zfs::{Redundancy, Vdev, VolumeConfig, ZfsArray, ZfsConfig};
 
 const MIB: u64 = 1 << 20;
 const POSITIONING_NS: u64 = 8_000_000;
@@ -24,30 +22,15 @@ pub const SECTORS_A_BLOCK: u64 = 16;
 /// RAID-Z2 of six drives of 512 MiB, with a volume in blocks of 8 KiB that is not filled.
 pub fn raid_z2(volume_bytes: u64) -> ZfsConfig {
     let redundancy = Redundancy::RaidZ { drives: 6, parity: 2 };
-    let volume = VolumeConfig { filled_bytes: 0, ..VolumeConfig::new(volume_bytes, 8_192) };
+    let volume = VolumeConfig::new(volume_bytes, 8_192);
     ZfsConfig {
-        version: Version::V2_3,
-        vdevs: vec![Vdev { redundancy, ashift: 12, drive_bytes: 512 * MIB, scale_down: 1 }],
-        classes: Vec::new(),
-        late_vdevs: 0,
-        special_small_bytes: 0,
-        autotrim: false,
-        volumes: vec![volume],
-        arc_bytes: 1_024 * MIB,
-        l2arc: None,
         dirty_limit_bytes: 1_024 * MIB,
-        txg_interval_ns: 5_000_000_000,
-        throttle_slots: Some(32),
-        prefetch_bytes: 64 * MIB,
-        is_synchronous: false,
-        indirect_from_bytes: None,
-        spares: 0,
-        resilver: ResilverKind::Healing,
-        pipeline: PipelineCosts::default(),
-        reserves: false,
-        scan: None,
         seed: 1,
-        processor: ProcessorCosts::default(),
+        ..ZfsConfig::new(
+            vec![Vdev { redundancy, ashift: 12, drive_bytes: 512 * MIB, scale_down: 1 }],
+            vec![volume],
+            1_024 * MIB,
+        )
     }
 }
 

@@ -18,7 +18,7 @@ fn filled(volume_bytes: u64) -> ZfsConfig {
 }
 
 fn scan(kind: ScanKind) -> Option<VolumeScanConfig> {
-    Some(VolumeScanConfig { kind, begins_ns: SECOND_NS, every_ns: None, bytes_per_s: None })
+    Some(VolumeScanConfig { begins_ns: SECOND_NS, ..VolumeScanConfig::new(kind) })
 }
 
 fn held(machine: &Machine) -> SnapshotMeasures {

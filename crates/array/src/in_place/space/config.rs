@@ -93,6 +93,27 @@ impl DiskGroupConfig {
 }
 
 impl InPlaceConfig {
+    /// These disk groups and LUNs, on spindles of so many sectors, behind a write cache that is mirrored and needs no
+    /// log. Destaging pauses when a tenth of the cache is dirty.
+    #[must_use]
+    pub fn new(
+        groups: Vec<DiskGroupConfig>,
+        luns: Vec<LunConfig>,
+        spindle_sectors: u64,
+        write_cache_sectors: u64,
+    ) -> Self {
+        Self {
+            groups,
+            luns,
+            spindle_sectors,
+            write_cache_sectors,
+            destage_low_sectors: write_cache_sectors / 10,
+            format: Format::default(),
+            log: None,
+            processor: ProcessorCosts::default(),
+        }
+    }
+
     /// Most disk groups of an array.
     pub const MOST_GROUPS: usize = FirstSpindles::MOST;
 

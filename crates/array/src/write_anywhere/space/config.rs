@@ -131,6 +131,38 @@ pub enum CacheStart {
 }
 
 impl WriteAnywhereConfig {
+    /// An aggregate of all of these groups from the start, with these volumes, behind this log and cache. Half of the
+    /// cache is protected, and a consistency point begins every 10 s, or when 30 % of the cache is dirty; a hundredth
+    /// of the LUNs' blocks may be freed and not reclaimed yet.
+    #[must_use]
+    pub fn new(
+        groups: Vec<ParityGroup>,
+        volumes: Vec<VolumeConfig>,
+        log: LogSize,
+        cache_blocks: u32,
+    ) -> Self {
+        let lun_blocks: u64 = volumes.iter().map(VolumeConfig::lun_blocks).sum();
+        Self {
+            groups_at_start: groups.len(),
+            groups,
+            shape: AllocationShape::default(),
+            policy: PolicyName::default(),
+            other_data: None,
+            volumes,
+            format: Format::default(),
+            log,
+            consistency_point_interval_ns: 10_000_000_000,
+            cache_blocks,
+            protected_blocks: cache_blocks / 2,
+            dirty_limit_blocks: (u64::from(cache_blocks) * 3 / 10) as u32,
+            tetrises_in_flight: 2,
+            delayed_free_blocks: lun_blocks / 100,
+            cache_start: CacheStart::default(),
+            chunks: Chunks::default(),
+            processor: ProcessorCosts::default(),
+        }
+    }
+
     /// Most parity groups of an aggregate.
     pub const MOST_GROUPS: usize = FirstSpindles::MOST;
 

@@ -1,12 +1,12 @@
 //! Thick and thin volumes with snapshots of their own in one aggregate: whatever thin volumes and snapshots take, a
 //! write to a thick volume finds room.
 
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
+use strewn_alloc::AllocationShape;
+use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, Durable, Format, HostOperation, LogLedger,
-    LogRecord, LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork, Refusal, Root,
-    SnapshotId, SnapshotRefusal, Snapshots, SpindleCommand, Tag, VolumeId,
+    LogRecord, LogSize, Logged, LunId, OperationId, ProcessorWork, Refusal, Root, SnapshotId,
+    SnapshotRefusal, Snapshots, SpindleCommand, Tag, VolumeId,
 };
 use strewn_base::Rng;
 use strewn_raid::{Parity, ParityGroup};
@@ -79,23 +79,18 @@ impl Bench {
             ..VolumeConfig::of_one_lun(64_000, LUN_BLOCKS)
         };
         let array = WriteAnywhere::new(WriteAnywhereConfig {
-            groups: vec![ParityGroup::new(Parity::RaidDp, 4, stripes).unwrap()],
-            groups_at_start: 1,
             shape: AllocationShape { area_stripes: 64, tetris_stripes: 64, chunk_blocks: 8 },
-            policy: PolicyName::EmptiestArea,
-            other_data: None,
-            volumes: are_thick.iter().map(volume).collect(),
             format,
-            log,
             consistency_point_interval_ns: 1_000_000_000,
-            cache_blocks: 500,
             protected_blocks: 100,
             dirty_limit_blocks: 100,
-            tetrises_in_flight: 2,
             delayed_free_blocks,
-            cache_start: CacheStart::Metadata,
-            chunks: Chunks::Aligned,
-            processor: ProcessorCosts::default(),
+            ..WriteAnywhereConfig::new(
+                vec![ParityGroup::new(Parity::RaidDp, 4, stripes).unwrap()],
+                are_thick.iter().map(volume).collect(),
+                log,
+                500,
+            )
         });
         let mut spindles = Spindles {
             commands: Vec::new(),

@@ -1,12 +1,12 @@
 //! Snapshots in an aggregate with hardly any room, in both formats: refused or not, nothing breaks, and deleting them
 //! makes room again.
 
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
+use strewn_alloc::AllocationShape;
+use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
 use strewn_array::{
     Acknowledge, Array, Direction, Driver, Durability, Durable, Format, HostOperation, LogLedger,
-    LogRecord, LogSize, Logged, LunId, OperationId, ProcessorCosts, ProcessorWork, Refusal, Root,
-    SnapshotRefusal, Snapshots, SpindleCommand, Tag,
+    LogRecord, LogSize, Logged, LunId, OperationId, ProcessorWork, Refusal, Root, SnapshotRefusal,
+    Snapshots, SpindleCommand, Tag,
 };
 use strewn_base::Rng;
 use strewn_raid::{Parity, ParityGroup, Vbn};
@@ -88,23 +88,13 @@ impl Bench {
         let log = LogSize { half_bytes: 1 << 20, record_header_bytes: 160 };
         let group = ParityGroup::new(Parity::RaidDp, 4, stripes).unwrap();
         let array = WriteAnywhere::new(WriteAnywhereConfig {
-            groups: vec![group],
-            groups_at_start: 1,
             shape: AllocationShape { area_stripes: 64, tetris_stripes: 64, chunk_blocks: 8 },
-            policy: PolicyName::EmptiestArea,
-            other_data: None,
-            volumes: vec![volume; luns.into()],
             format,
-            log,
             consistency_point_interval_ns: 1_000_000_000,
-            cache_blocks: 500,
             protected_blocks: 100,
             dirty_limit_blocks: 100,
-            tetrises_in_flight: 2,
             delayed_free_blocks,
-            cache_start: CacheStart::Metadata,
-            chunks: Chunks::Aligned,
-            processor: ProcessorCosts::default(),
+            ..WriteAnywhereConfig::new(vec![group], vec![volume; luns.into()], log, 500)
         });
         let mut array = array.unwrap();
         let mut spindles = Spindles {

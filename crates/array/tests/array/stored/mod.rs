@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
-use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{Array, Direction, Format, LogSize, ProcessorCosts, Rebuild};
+use strewn_alloc::{AllocationShape, PolicyName};
+use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{Array, Direction, Format, LogSize, Rebuild};
 use strewn_raid::{Parity, ParityGroup, SpindleIndex};
 use strewn_testing::cases;
 
@@ -23,23 +23,18 @@ const MILLISECOND_NS: u64 = 1_000_000;
 
 fn config(parity: Parity, data_spindles: u16, file_blocks: u32) -> WriteAnywhereConfig {
     WriteAnywhereConfig {
-        groups: vec![ParityGroup::new(parity, data_spindles, 1_024).unwrap()],
-        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 128, tetris_stripes: 64, chunk_blocks: 16 },
-        policy: PolicyName::EmptiestArea,
-        other_data: None,
-        volumes: vec![VolumeConfig::of_one_lun(20_000, file_blocks)],
         format: Format::Durable,
-        log: LogSize { half_bytes: 100_000, record_header_bytes: 160 },
         consistency_point_interval_ns: 10 * MILLISECOND_NS,
-        cache_blocks: 40,
         protected_blocks: 20,
         dirty_limit_blocks: 30,
-        tetrises_in_flight: 2,
         delayed_free_blocks: 20,
-        cache_start: CacheStart::Metadata,
-        chunks: Chunks::Aligned,
-        processor: ProcessorCosts::default(),
+        ..WriteAnywhereConfig::new(
+            vec![ParityGroup::new(parity, data_spindles, 1_024).unwrap()],
+            vec![VolumeConfig::of_one_lun(20_000, file_blocks)],
+            LogSize { half_bytes: 100_000, record_header_bytes: 160 },
+            40,
+        )
     }
 }
 

@@ -8,23 +8,11 @@ use strewn_live::assembly::{
     DeviceProblemKind, MembershipError, SpindleDevices, look, open_to_add_group,
 };
 use strewn_live::configuration::{ConfigurationError, LayoutName};
-use strewn_live::device::{IoBackend, Space};
+use strewn_live::device::IoBackend;
 use strewn_live::format::{FEATURE_PARITY_GROUPS, Label};
 use strewn_live::starting::start;
 
 use super::common::{Folder, label, put_label};
-
-fn options() -> AddGroupOptions {
-    AddGroupOptions {
-        layout: None,
-        data_spindles: None,
-        spindle_bytes: None,
-        spindles: SpindleDevices::NewFiles,
-        space: Space::Sparse,
-        force: false,
-        degraded: false,
-    }
-}
 
 fn add(folder: &Folder, options: &AddGroupOptions) -> Result<(), MembershipError> {
     let grown = open_to_add_group(&folder.place(), options)?;
@@ -36,12 +24,12 @@ fn add(folder: &Folder, options: &AddGroupOptions) -> Result<(), MembershipError
 fn a_group_is_like_the_first_unless_asked_and_is_in_the_labels_of_all() {
     let folder = Folder::new();
     folder.create();
-    add(&folder, &options()).unwrap();
+    add(&folder, &AddGroupOptions::default()).unwrap();
     let with = |data_spindles, layout| AddGroupOptions {
         data_spindles: Some(data_spindles),
         layout: Some(layout),
         spindle_bytes: Some(40 << 20),
-        ..options()
+        ..AddGroupOptions::default()
     };
     add(&folder, &with(1, LayoutName::Raid4)).unwrap();
     let array = folder.open().unwrap();
@@ -71,7 +59,10 @@ fn supplied_devices_make_a_group() {
     let paths: Vec<PathBuf> = [30, 24, 26, 28]
         .map(|mebibytes| folder.device(&format!("disk-{mebibytes}"), mebibytes << 20))
         .to_vec();
-    let by = AddGroupOptions { spindles: SpindleDevices::Existing(paths.clone()), ..options() };
+    let by = AddGroupOptions {
+        spindles: SpindleDevices::Existing(paths.clone()),
+        ..AddGroupOptions::default()
+    };
     let grown = open_to_add_group(&folder.place(), &by).unwrap();
     assert_eq!(grown.array.configuration.groups()[1].spindles, 5..9);
     assert_eq!(grown.wasted.len(), 3);
@@ -102,7 +93,7 @@ impl Interrupted {
             [folder.log()].into_iter().chain((0..5).map(|at| folder.spindle(at))).collect();
         let before: Vec<(PathBuf, Label)> =
             old.iter().map(|path| (path.clone(), label(path))).collect();
-        drop(open_to_add_group(&folder.place(), &options()).unwrap());
+        drop(open_to_add_group(&folder.place(), &AddGroupOptions::default()).unwrap());
         let all = old.into_iter().chain((5..10).map(|at| folder.spindle(at)));
         let after = all.map(|path| (path.clone(), label(&path))).collect();
         Self { folder, before, after }
@@ -149,7 +140,7 @@ fn an_addition_that_was_interrupted_is_undone_or_completed() {
         let status = look(&folder.place()).unwrap();
         assert_eq!(status.condition, Condition::Whole);
         if told == 0 {
-            add(folder, &options()).unwrap();
+            add(folder, &AddGroupOptions::default()).unwrap();
         }
         let array = folder.open().unwrap();
         assert_eq!((array.label.members.len(), array.problems.len()), (10, 0), "{told}");
@@ -186,12 +177,12 @@ fn what_cannot_be_added_is_refused_and_nothing_is_written() {
     let before = folder.contents();
     let of = |paths: &[&PathBuf]| AddGroupOptions {
         spindles: SpindleDevices::Existing(paths.iter().map(|path| (*path).clone()).collect()),
-        ..options()
+        ..AddGroupOptions::default()
     };
     let sized = |data_spindles, bytes| AddGroupOptions {
         data_spindles: Some(data_spindles),
         spindle_bytes: Some(bytes),
-        ..options()
+        ..AddGroupOptions::default()
     };
     let cases = [
         (of(&[&held, &twice, &small]), "held"),
@@ -199,7 +190,10 @@ fn what_cannot_be_added_is_refused_and_nothing_is_written() {
         (of(&[&folder.spindle(1), &twice, &small]), "spindle-01"),
         (of(&[&twice]), "1"),
         (AddGroupOptions { data_spindles: Some(2), ..of(&[&twice]) }, "4"),
-        (AddGroupOptions { layout: Some(LayoutName::Vraid5), ..options() }, "vraid-5 is no layout"),
+        (
+            AddGroupOptions { layout: Some(LayoutName::Vraid5), ..AddGroupOptions::default() },
+            "vraid-5 is no layout",
+        ),
         (sized(0, 24 << 20), "raid-dp array cannot have 2 spindles"),
         (sized(30, 24 << 20), "cannot have 32 spindles"),
         (sized(19, 24 << 20), "a parity group of 21 spindles: the log of this array has room"),
@@ -229,9 +223,9 @@ fn a_degraded_array_gets_a_group_if_that_is_allowed_and_an_array_in_place_none()
     let folder = Folder::new();
     folder.create();
     fs::remove_file(folder.spindle(2)).unwrap();
-    let error = open_to_add_group(&folder.place(), &options()).unwrap_err();
+    let error = open_to_add_group(&folder.place(), &AddGroupOptions::default()).unwrap_err();
     assert!(matches!(error, MembershipError::Assembly(AssemblyError::Degraded { .. })), "{error}");
-    add(&folder, &AddGroupOptions { degraded: true, ..options() }).unwrap();
+    add(&folder, &AddGroupOptions { degraded: true, ..AddGroupOptions::default() }).unwrap();
     let array = folder.open_degraded().unwrap();
     assert_eq!((array.lost(), array.label.members.len()), (vec![2], 10));
 
@@ -239,6 +233,6 @@ fn a_degraded_array_gets_a_group_if_that_is_allowed_and_an_array_in_place_none()
     let mut options_in_place = in_place.options();
     options_in_place.spec.layout = LayoutName::Raid5;
     assembly::create(&options_in_place).unwrap();
-    let error = open_to_add_group(&in_place.place(), &options()).unwrap_err();
+    let error = open_to_add_group(&in_place.place(), &AddGroupOptions::default()).unwrap_err();
     assert!(matches!(error, MembershipError::InPlaceGroup), "{error}");
 }

@@ -55,7 +55,7 @@ pub fn devices(
         disk.write(SUPERBLOCK_SLOTS[0] * BLOCK_BYTES as u64, superblock.encode().bytes());
         disk.write(map.slot() * BLOCK_BYTES as u64, map.encode().bytes());
     }
-    (devices, RestartOptions { label, lun_sectors, accept_lost_writes: false })
+    (devices, RestartOptions::new(label, lun_sectors))
 }
 
 /// The first superblock of an array.

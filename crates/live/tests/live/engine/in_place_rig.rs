@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::time::Duration;
 
+use strewn_array::Format;
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig};
-use strewn_array::{Format, ProcessorCosts};
 use strewn_base::Rng;
 use strewn_live::check::{CheckReport, Inconsistency, check_in_place};
 use strewn_live::data::Data;
@@ -140,17 +140,18 @@ impl Setting {
             segment_bytes: SEGMENT_SECTORS * 512,
         };
         InPlaceConfig {
-            groups: vec![DiskGroupConfig::new(
-                VraidLayout::new(vraid, SPINDLE_SECTORS * 512).unwrap(),
-                self.destages_in_flight,
-            )],
-            luns: vec![LunConfig::whole(self.lun_blocks * 8)],
-            spindle_sectors: SPINDLE_SECTORS,
-            write_cache_sectors: self.cache_sectors,
             destage_low_sectors: self.destage_low_sectors,
             format: Format::Durable,
             log: Some(self.log_layout().size()),
-            processor: ProcessorCosts::default(),
+            ..InPlaceConfig::new(
+                vec![DiskGroupConfig::new(
+                    VraidLayout::new(vraid, SPINDLE_SECTORS * 512).unwrap(),
+                    self.destages_in_flight,
+                )],
+                vec![LunConfig::whole(self.lun_blocks * 8)],
+                SPINDLE_SECTORS,
+                self.cache_sectors,
+            )
         }
     }
 
@@ -279,7 +280,7 @@ impl Rig {
         let label = self.label();
         self.devices.fuse.set(fuse);
         let lun_sectors = self.setting.lun_blocks * 8;
-        let beginning = RestartOptions { label, lun_sectors, accept_lost_writes: false };
+        let beginning = RestartOptions::new(label, lun_sectors);
         let array = restart_in_place(self.devices.clone(), &beginning, &self.setting.config());
         self.devices.fuse.set(None);
         self.array = Some(array?);

@@ -14,9 +14,9 @@ mod scrub;
 mod snapshots;
 mod volumes;
 
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
+use strewn_alloc::AllocationShape;
 use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{Format, LogSize, ProcessorCosts};
+use strewn_array::{Format, LogSize};
 use strewn_live::data::Data;
 use strewn_live::device::{DeviceIndex, Devices, SimulatedDevices, SimulatedDisk};
 use strewn_live::engine::{Answer, HostRequest, RequestError, RequestId, TargetId};
@@ -32,29 +32,24 @@ const LOG_HALF_BYTES: u64 = 1 << 20;
 fn config(parity: Parity, data_spindles: u16) -> WriteAnywhereConfig {
     let cache_blocks = 1_024;
     WriteAnywhereConfig {
-        groups: vec![ParityGroup::new(parity, data_spindles, 4_096).unwrap()],
-        groups_at_start: 1,
         shape: AllocationShape { area_stripes: 512, tetris_stripes: 64, chunk_blocks: 64 },
-        policy: PolicyName::EmptiestArea,
-        other_data: None,
-        volumes: vec![VolumeConfig::of_one_lun(
-            WriteAnywhereConfig::volume_blocks_for(LUN_BLOCKS.into(), 100, cache_blocks),
-            LUN_BLOCKS,
-        )],
         format: Format::Durable,
-        log: LogSize {
-            half_bytes: LOG_HALF_BYTES,
-            record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
-        },
-        consistency_point_interval_ns: 10_000_000_000,
-        cache_blocks,
         protected_blocks: cache_blocks / 2,
         dirty_limit_blocks: cache_blocks / 3,
-        tetrises_in_flight: 2,
         delayed_free_blocks: 100,
         cache_start: CacheStart::Empty,
-        chunks: Chunks::Aligned,
-        processor: ProcessorCosts::default(),
+        ..WriteAnywhereConfig::new(
+            vec![ParityGroup::new(parity, data_spindles, 4_096).unwrap()],
+            vec![VolumeConfig::of_one_lun(
+                WriteAnywhereConfig::volume_blocks_for(LUN_BLOCKS.into(), 100, cache_blocks),
+                LUN_BLOCKS,
+            )],
+            LogSize {
+                half_bytes: LOG_HALF_BYTES,
+                record_header_bytes: LogLayout::ACCOUNTED_RECORD_BYTES,
+            },
+            cache_blocks,
+        )
     }
 }
 

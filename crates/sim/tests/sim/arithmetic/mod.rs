@@ -12,10 +12,10 @@ mod streams;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use strewn_alloc::{AllocationShape, Chunks, PolicyName};
+use strewn_alloc::AllocationShape;
 use strewn_array::in_place::{DiskGroupConfig, InPlace, InPlaceConfig, LunConfig, LunLayout};
-use strewn_array::write_anywhere::{CacheStart, VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
-use strewn_array::{AnyArray, Format, LogSize, ProcessorCosts};
+use strewn_array::write_anywhere::{VolumeConfig, WriteAnywhere, WriteAnywhereConfig};
+use strewn_array::{AnyArray, LogSize, ProcessorCosts};
 use strewn_base::BLOCK_SECTORS;
 use strewn_raid::{Parity, ParityGroup, VraidConfig, VraidLayout};
 use strewn_sim::{Segment, Simulation, Spindles};
@@ -125,14 +125,14 @@ fn in_place(layout: LunLayout, bytes: u64, processor: ProcessorCosts) -> InPlace
     let spindles = strewn_raid::StripedLayout::spindles(&layout);
     let write_cache_sectors = 16 * MIB / SECTOR;
     InPlaceConfig {
-        groups: vec![DiskGroupConfig::new(layout, 8 * u32::from(spindles))],
-        luns: vec![LunConfig::whole(bytes / SECTOR)],
-        spindle_sectors: DRIVE_BYTES / SECTOR,
-        write_cache_sectors,
         destage_low_sectors: write_cache_sectors / 10,
-        format: Format::Modelled,
-        log: None,
         processor,
+        ..InPlaceConfig::new(
+            vec![DiskGroupConfig::new(layout, 8 * u32::from(spindles))],
+            vec![LunConfig::whole(bytes / SECTOR)],
+            DRIVE_BYTES / SECTOR,
+            write_cache_sectors,
+        )
     }
 }
 
@@ -148,23 +148,16 @@ fn write_anywhere(
     processor: ProcessorCosts,
 ) -> WriteAnywhereConfig {
     WriteAnywhereConfig {
-        groups: vec![ParityGroup::new(parity, data_spindles, blocks_per_spindle).unwrap()],
-        groups_at_start: 1,
-        shape: AllocationShape::default(),
-        policy: PolicyName::EmptiestArea,
-        other_data: None,
-        volumes: vec![VolumeConfig::of_one_lun(u64::from(blocks) * 5 / 4, blocks)],
-        format: Format::Modelled,
-        log: LogSize { half_bytes: 8 * MIB, record_header_bytes: 160 },
-        consistency_point_interval_ns: 10 * SECOND_NS,
-        cache_blocks: 1 << 14,
         protected_blocks: 1 << 13,
         dirty_limit_blocks: 1 << 13,
-        tetrises_in_flight: 2,
         delayed_free_blocks: 0,
-        cache_start: CacheStart::Metadata,
-        chunks: Chunks::Aligned,
         processor,
+        ..WriteAnywhereConfig::new(
+            vec![ParityGroup::new(parity, data_spindles, blocks_per_spindle).unwrap()],
+            vec![VolumeConfig::of_one_lun(u64::from(blocks) * 5 / 4, blocks)],
+            LogSize { half_bytes: 8 * MIB, record_header_bytes: 160 },
+            1 << 14,
+        )
     }
 }
 

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use strewn_array::{
     Acknowledge, Array, DataLost, Direction, Driver, Durability, HostOperation, LogRecord, Logged,
-    LunId, OperationId, ProcessorCosts, ProcessorWork, SpindleCommand,
+    LunId, OperationId, ProcessorWork, SpindleCommand,
 };
 use strewn_base::Rng;
 use strewn_base::state::{SavedState, StateReader, StateWriter};
@@ -11,7 +11,7 @@ use strewn_raid::SpindleIndex;
 use super::*;
 use crate::fragmentation::Version;
 use crate::vdev::{LABEL_START_BYTES, Redundancy};
-use crate::{Draid, PipelineCosts, VolumeConfig, ZfsConfig};
+use crate::{Draid, VolumeConfig, ZfsConfig};
 
 const BLOCK_BYTES: u32 = 16 << 10;
 
@@ -100,27 +100,16 @@ fn config(redundancy: Redundancy, vdevs: usize, spares: u16) -> ZfsConfig {
     let vdev = Vdev { redundancy, ashift: 12, drive_bytes: 256 << 20, scale_down };
     ZfsConfig {
         version: Version::default(),
-        vdevs: vec![vdev; vdevs],
-        classes: Vec::new(),
-        late_vdevs: 0,
-        special_small_bytes: 0,
-        autotrim: false,
-        volumes: vec![VolumeConfig::new(32 << 20, BLOCK_BYTES)],
-        arc_bytes: 8 << 20,
-        l2arc: None,
         dirty_limit_bytes: 4 << 20,
         txg_interval_ns: 100_000_000,
-        throttle_slots: Some(32),
         prefetch_bytes: 0,
-        is_synchronous: false,
-        indirect_from_bytes: None,
         spares,
-        resilver: ResilverKind::Healing,
-        pipeline: PipelineCosts::default(),
-        reserves: false,
-        scan: None,
         seed: 1,
-        processor: ProcessorCosts::default(),
+        ..ZfsConfig::new(
+            vec![vdev; vdevs],
+            vec![VolumeConfig::filled(32 << 20, BLOCK_BYTES)],
+            8 << 20,
+        )
     }
 }
 
