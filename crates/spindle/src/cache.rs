@@ -191,12 +191,15 @@ impl CacheState {
             return Served { completion_ns: hit_ns.max(buffered_ns), hit: true, arm };
         }
         let (at_ns, arm) = self.stop_reading(drive, start_ns, arm);
-        if let Some(found) = self.latest(|held| held.holds(lba, end_lba)) {
+        let begun = self.latest(|held| held.holds_sector(lba));
+        if begun.is_some()
+            && let Some(found) = self.latest(|held| held.holds(lba, end_lba))
+        {
             let segment = self.segments.remove(found);
             self.segments.push(segment);
             return Served { completion_ns: hit_ns, hit: true, arm };
         }
-        if let Some(begun) = self.latest(|held| held.holds_sector(lba)) {
+        if let Some(begun) = begun {
             let segment = self.segments.remove(begun);
             let sectors = (end_lba - segment.end_lba) as u32;
             let rest = Command { lba: segment.end_lba, sectors, ..*command };

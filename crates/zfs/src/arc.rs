@@ -13,7 +13,7 @@ mod l2arc;
 
 use strewn_base::state::SavedValue;
 
-use blocks::{Blocks, Entry, IN_FLIGHT, INDIRECT, METADATA, PREFETCHED, State, UNFIT};
+use blocks::{Blocks, Entry, IN_FLIGHT, INDIRECT, METADATA, PREFETCHED, State, UNFIT, earlier};
 use l2arc::L2arc;
 pub use l2arc::{Extent, Feed, L2arcOptions};
 
@@ -463,6 +463,12 @@ impl Arc {
 
     /// Evicts at least so many bytes from the old end of a list, if it has them.
     fn evict_from(&mut self, state: State, is_metadata: bool, bytes: i64, now_ms: u32) {
+        let is_young = |accessed_ms: u32| now_ms.wrapping_sub(accessed_ms) < LEAST_LIFE_MS;
+        // A list of young indirect blocks is not gone through again for each block that comes.
+        if self.blocks.spared_since_ms(state, is_metadata).is_some_and(is_young) {
+            return;
+        }
+        let mut spared_since_ms: Option<u32> = None;
         let listed = self.blocks.listed_bytes(state, is_metadata);
         let mut left = bytes.min(listed as i64);
         let mut next = self.blocks.oldest(state, is_metadata);
@@ -474,16 +480,21 @@ impl Arc {
                 self.blocks.announce_entry(next);
             }
             let entry = &self.blocks[at];
-            let age_ms = now_ms.wrapping_sub(entry.accessed_ms);
+            let accessed_ms = entry.accessed_ms;
             let evicted = i64::from(entry.bytes);
             if state.is_ghost() {
                 self.remove_listed(at);
-            } else if entry.is(PREFETCHED | INDIRECT) && age_ms < LEAST_LIFE_MS {
+            } else if entry.is(PREFETCHED | INDIRECT) && is_young(accessed_ms) {
+                let since_ms = spared_since_ms.unwrap_or(accessed_ms);
+                spared_since_ms = Some(earlier(since_ms, accessed_ms));
                 continue;
             } else {
                 self.blocks.change(at, |entry| entry.state = entry.state.ghost());
             }
             left -= evicted;
+        }
+        if next.is_none() {
+            self.blocks.note_spared(state, is_metadata, spared_since_ms);
         }
     }
 }

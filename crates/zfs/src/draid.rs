@@ -195,17 +195,8 @@ impl DraidLayout {
 
     /// Where a block of `bytes` at `offset` of the vdev lies (`vdev_draid_map_alloc`): in one group, or at the end of
     /// one and the start of the next.
-    pub fn columns(&self, offset: u64, bytes: u64) -> impl Iterator<Item = DraidColumns> + use<> {
-        let this = *self;
-        let group = self.group_sectors() << self.ashift;
-        let mut next = Some((offset, bytes));
-        std::iter::from_fn(move || {
-            let (offset, bytes) = next?;
-            let left = (offset / group + 1) * group - offset;
-            let here = bytes.min(this.data_bytes(left));
-            next = (here < bytes).then(|| (offset + left, bytes - here));
-            Some(this.columns_in_group(offset, here))
-        })
+    pub fn columns(&self, offset: u64, bytes: u64) -> DraidStripes {
+        DraidStripes { layout: *self, next: Some((offset, bytes)) }
     }
 
     /// `vdev_draid_map_alloc_row` and `vdev_draid_logical_to_physical`.
@@ -245,6 +236,28 @@ impl DraidLayout {
     pub fn spare_drive(&self, spare: u8, sector: u64) -> u8 {
         let slice = sector / (self.slice_rows() * self.row_sectors);
         self.drive_at(slice, u64::from(self.draid.children - 1 - spare))
+    }
+}
+
+/// The parts of a block: one for each redundancy group that it lies in.
+#[derive(Debug, Clone)]
+pub struct DraidStripes {
+    layout: DraidLayout,
+    /// Offset and bytes of what is left.
+    next: Option<(u64, u64)>,
+}
+
+impl Iterator for DraidStripes {
+    type Item = DraidColumns;
+
+    #[inline]
+    fn next(&mut self) -> Option<DraidColumns> {
+        let (layout, (offset, bytes)) = (&self.layout, self.next?);
+        let group = layout.group_sectors() << layout.ashift;
+        let left = (offset / group + 1) * group - offset;
+        let here = bytes.min(layout.data_bytes(left));
+        self.next = (here < bytes).then(|| (offset + left, bytes - here));
+        Some(layout.columns_in_group(offset, here))
     }
 }
 

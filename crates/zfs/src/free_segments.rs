@@ -1,6 +1,7 @@
 //! The free space of a metaslab as segments, by place and by size.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use strewn_base::state::SavedValue;
 
@@ -18,8 +19,8 @@ const FARTHEST: u64 = 16 << 20;
 /// Free segments in sectors, relative to the start of the metaslab.
 #[derive(Debug, Clone, SavedValue)]
 pub struct FreeSegments {
-    /// The end of each segment, by its start.
-    by_place: BTreeMap<u32, u32>,
+    /// The start of each segment, by its end: what is taken from its front, or added there, leaves it in its place.
+    by_end: BTreeMap<u32, u32>,
     /// Length and start of each segment of at least `least_sorted` sectors.
     by_size: BTreeSet<(u32, u32)>,
     least_sorted: u32,
@@ -32,7 +33,7 @@ impl FreeSegments {
     /// Free space of `sectors` sectors of `1 << ashift` bytes from `first` on.
     pub fn new(first: u32, sectors: u32, ashift: u8) -> Self {
         let mut new = Self {
-            by_place: BTreeMap::new(),
+            by_end: BTreeMap::new(),
             by_size: BTreeSet::new(),
             least_sorted: 1 << LEAST_SORTED_SHIFT.saturating_sub(ashift),
             farthest: (FARTHEST >> ashift) as u32,
@@ -56,36 +57,46 @@ impl FreeSegments {
 
     /// How many there are.
     pub fn count(&self) -> u64 {
-        self.by_place.len() as u64
+        self.by_end.len() as u64
     }
 
     /// Segments in the order of their places: first sector and the one after the last.
     pub fn segments(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.by_place.iter().map(|(start, end)| (*start, *end))
+        self.by_end.iter().map(|(end, start)| (*start, *end))
     }
 
     /// Whether a sector is free.
     pub fn contains(&self, sector: u32) -> bool {
-        self.by_place.range(..=sector).next_back().is_some_and(|(_, end)| *end > sector)
+        self.has(sector, sector + 1)
     }
 
     /// Whether a range is free.
     pub fn has(&self, start: u32, end: u32) -> bool {
-        self.by_place.range(..=start).next_back().is_some_and(|(_, its_end)| *its_end >= end)
+        self.first_that_ends_after(start).is_some_and(|of| of.start <= start && of.end >= end)
+    }
+
+    /// The segment with a sector, or the next one.
+    fn first_that_ends_after(&self, sector: u32) -> Option<Range<u32>> {
+        self.by_end.range(sector + 1..).next().map(|(end, start)| *start..*end)
     }
 
     fn insert(&mut self, start: u32, end: u32) {
+        self.by_end.insert(end, start);
+        self.count_in(start, end);
+    }
+
+    /// A segment begins here now, or has come.
+    fn count_in(&mut self, start: u32, end: u32) {
         let length = end - start;
-        self.by_place.insert(start, end);
         self.histogram[length.ilog2() as usize] += 1;
         if length >= self.least_sorted {
             self.by_size.insert((length, start));
         }
     }
 
-    fn remove(&mut self, start: u32, end: u32) {
+    /// A segment no longer begins here, or has gone.
+    fn count_out(&mut self, start: u32, end: u32) {
         let length = end - start;
-        self.by_place.remove(&start);
         self.histogram[length.ilog2() as usize] -= 1;
         if length >= self.least_sorted {
             self.by_size.remove(&(length, start));
@@ -93,12 +104,18 @@ impl FreeSegments {
     }
 
     /// Takes `sectors` from the front of the segment that begins at `start`.
+    ///
+    /// # Panics
+    /// If there is none, or if it is shorter.
     pub fn take(&mut self, start: u32, sectors: u32) {
-        let end = self.by_place[&start];
-        assert!(end - start >= sectors, "an allocation within one free segment");
-        self.remove(start, end);
-        if start + sectors < end {
-            self.insert(start + sectors, end);
+        let segment = self.by_end.range_mut(start + 1..).next();
+        let segment = segment.filter(|(end, first)| **first == start && **end - start >= sectors);
+        let Some((&end, first)) = segment else { panic!("an allocation within one free segment") };
+        *first += sectors;
+        self.count_out(start, end);
+        match start + sectors < end {
+            true => self.count_in(start + sectors, end),
+            false => _ = self.by_end.remove(&end),
         }
         self.free -= sectors;
     }
@@ -108,22 +125,21 @@ impl FreeSegments {
     /// # Panics
     /// If a sector of it is free already.
     pub fn add(&mut self, start: u32, sectors: u32) {
-        let (mut first, mut last) = (start, start + sectors);
-        if let Some((&before, &end)) = self.by_place.range(..=start).next_back() {
-            assert!(end <= start, "sectors {start} to {last} are freed twice");
-            if end == start {
-                self.remove(before, end);
-                first = before;
-            }
+        let (mut first, last) = (start, start + sectors);
+        let after = self.first_that_ends_after(start);
+        let is_free = after.as_ref().is_none_or(|after| after.start >= last);
+        assert!(is_free, "sectors {start} to {last} are freed twice");
+        if let Some(before) = self.by_end.remove(&start) {
+            self.count_out(before, start);
+            first = before;
         }
-        if let Some((&after, &end)) = self.by_place.range(start..).next() {
-            assert!(after >= last, "sectors {start} to {last} are freed twice");
-            if after == last {
-                self.remove(after, end);
-                last = end;
+        match after.filter(|after| after.start == last) {
+            Some(after) => {
+                self.count_out(after.start, after.end);
+                self.insert(first, after.end);
             }
+            None => self.insert(first, last),
         }
-        self.insert(first, last);
         self.free += sectors;
     }
 
@@ -137,17 +153,15 @@ impl FreeSegments {
     fn sort_all_if_none(&mut self) {
         if self.by_size.is_empty() {
             self.least_sorted = 0;
-            self.by_size = self.by_place.iter().map(|(start, end)| (end - start, *start)).collect();
+            self.by_size = self.segments().map(|(start, end)| (end - start, start)).collect();
         }
     }
 
     /// The first segment of at least `sectors`, from the one at `cursor` on and not too far. Returns its start.
     pub fn first_fit(&self, cursor: u32, sectors: u32) -> Option<u32> {
-        // The search finds a segment that overlaps the block if it lay at the cursor.
-        let at = self.by_place.range(..=cursor).next_back();
-        let from = at.filter(|(_, end)| **end > cursor).map_or(cursor, |(start, _)| *start);
         let (mut tried, mut first) = (0, None);
-        for (&start, &end) in self.by_place.range(from..) {
+        // One that overlaps the block if it lay at the cursor is found too.
+        for (&end, &start) in self.by_end.range(cursor + 1..) {
             if start - *first.get_or_insert(start) > self.farthest && tried >= LEAST_TRIES {
                 return None;
             }

@@ -6,11 +6,13 @@
 //! neighbours.
 
 use std::collections::BTreeSet;
-use std::ops::Bound::{Excluded, Unbounded};
+use std::ops::RangeInclusive;
 
 use strewn_array::Slots;
 use strewn_base::state::SavedValue;
 use strewn_base::{Direction, SECTOR_BYTES};
+
+use crate::sorted::Sorted;
 
 /// Most requests active on a drive (`zfs_vdev_max_active`).
 const MOST_ACTIVE: u32 = 1_000;
@@ -179,9 +181,9 @@ type OnDrive = (u64, u32);
 pub struct IoScheduler {
     options: SchedulerOptions,
     queued: Slots<Queued>,
-    by_class: [BTreeSet<InClass>; 6],
+    by_class: [Sorted<InClass>; 6],
     /// Reads and writes of all classes.
-    by_sector: [BTreeSet<OnDrive>; 2],
+    by_sector: [Sorted<OnDrive>; 2],
     /// Prefetches by owner, first sector and place.
     prefetches: BTreeSet<(u32, u64, u32)>,
     active: [u32; 6],
@@ -264,7 +266,8 @@ impl IoScheduler {
 
     /// Takes out all requests that wait: the drive has failed.
     pub fn take_waiting(&mut self) -> Vec<Request> {
-        let waiting: Vec<u32> = self.by_sector.iter().flatten().map(|(_, id)| *id).collect();
+        let waiting: Vec<u32> =
+            self.by_sector.iter().flat_map(Sorted::iter).map(|(_, id)| id).collect();
         waiting.into_iter().map(|id| self.remove(id).request).collect()
     }
 
@@ -275,8 +278,9 @@ impl IoScheduler {
         loop {
             let class = self.class_to_issue(dirty_percent)?;
             let chosen = self.choose(class)?;
-            if let Some((first, last)) = self.aggregate(chosen) {
-                self.take(first, last, members);
+            if let Some(positions) = self.aggregate(chosen) {
+                let direction = self.queued[chosen as usize].request.direction;
+                self.take(direction, positions, members);
             } else {
                 let Queued { request, has_data, .. } = self.remove(chosen);
                 if !has_data {
@@ -354,61 +358,69 @@ impl IoScheduler {
     /// half second as the oldest.
     fn choose(&self, class: Class) -> Option<u32> {
         let set = &self.by_class[class as usize];
-        let (turn, first_sector, oldest) = *set.first()?;
+        let (turn, first_sector, oldest) = set.first()?;
         if class.is_fifo() || first_sector >= self.last_sector {
             return Some(oldest);
         }
-        let next = set.range((turn, self.last_sector, 0)..).next();
+        let next = set.get(set.position((turn, self.last_sector, 0)));
         next.filter(|next| next.0 == turn).map(|next| next.2).or(Some(oldest))
     }
 
-    /// The requests to issue together with `chosen`, first and last; `None` if there are no others.
+    /// The requests to issue together with `chosen`, as their positions by sector; `None` if there are no others.
     ///
     /// An optional write may be inside, and at the end if it fills the gap to a write that no longer fits.
-    fn aggregate(&mut self, chosen: u32) -> Option<(OnDrive, OnDrive)> {
+    fn aggregate(&mut self, chosen: u32) -> Option<RangeInclusive<usize>> {
         let sectors = |bytes: u64| bytes / self.options.sector_bytes;
         let chosen_one = self.queued[chosen as usize];
         let direction = chosen_one.request.direction;
         let limit = sectors(self.options.aggregation_bytes.min(MOST_BYTES));
-        if limit == 0 {
+        let set = &self.by_sector[direction as usize];
+        if limit == 0 || set.len() == 1 {
             return None;
         }
         let gap = if direction == Direction::Read { sectors(READ_GAP_BYTES) } else { 0 };
-        let set = &self.by_sector[direction as usize];
-        let queued = |on_drive: OnDrive| &self.queued[on_drive.1 as usize];
+        let queued = |(_, id): OnDrive| &self.queued[id as usize];
         let is_optional = |on_drive: OnDrive| queued(on_drive).request.is_optional;
-        let at = (chosen_one.request.first_sector, chosen);
+        let at = set.position((chosen_one.request.first_sector, chosen));
 
         let (mut first, mut last) = (at, at);
-        let mut mandatory = (!is_optional(at)).then_some(at);
-        for &before in set.range(..at).rev() {
+        let mut first_sector = chosen_one.request.first_sector;
+        let mut mandatory = (!is_optional((first_sector, chosen))).then_some(at);
+        while let Some(before) = first.checked_sub(1).and_then(|position| set.get(position)) {
             let is_within = chosen_one.end() - before.0 <= limit;
-            let is_near = follows_within(queued(before).end(), first.0, gap);
-            if !(queued(before).joins(&chosen_one) && is_within && is_near) {
+            let is_near = is_within && follows_within(queued(before).end(), first_sector, gap);
+            if !(is_near && queued(before).joins(&chosen_one)) {
                 break;
             }
-            first = before;
-            mandatory = mandatory.or((!is_optional(before)).then_some(before));
+            first -= 1;
+            first_sector = before.0;
+            mandatory = mandatory.or((!is_optional(before)).then_some(first));
         }
         // An optional write begins nothing, unless it is the one whose turn it is.
-        first = set.range(first..at).copied().find(|one| !is_optional(*one)).unwrap_or(at);
+        let is_needed = |position: &usize| set.get(*position).is_some_and(|one| !is_optional(one));
+        first = (first..at).find(is_needed).unwrap_or(at);
+        first_sector = set.get(first).map_or(0, |first| first.0);
 
-        for &after in set.range((Excluded(at), Unbounded)) {
-            let span = queued(after).end() - first.0;
-            let is_within = span <= limit || is_optional(after) && span <= sectors(MOST_BYTES);
-            let is_near = follows_within(queued(last).end(), after.0, gap);
-            if !(queued(after).joins(&chosen_one) && is_within && is_near) {
+        let mut end = chosen_one.end();
+        while let Some(after) = set.get(last + 1) {
+            if !follows_within(end, after.0, gap) {
                 break;
             }
-            last = after;
-            mandatory = if is_optional(after) { mandatory } else { Some(after) };
+            let span = queued(after).end() - first_sector;
+            let is_within = span <= limit || is_optional(after) && span <= sectors(MOST_BYTES);
+            if !(is_within && queued(after).joins(&chosen_one)) {
+                break;
+            }
+            last += 1;
+            end = queued(after).end();
+            mandatory = if is_optional(after) { mandatory } else { Some(last) };
         }
         match self.next_if_bridged(direction, mandatory, last) {
             // What follows begins the next command, so that the drive can join both.
             Some(next) => self.queued[next as usize].request.is_optional = false,
             None => last = mandatory.unwrap_or(first),
         }
-        (first != last).then_some((first, last))
+        (first != last).then_some(first..=last)
     }
 
     /// The request after `last`, if optional writes lead from the last mandatory write, past `last`, to another one
@@ -416,16 +428,20 @@ impl IoScheduler {
     fn next_if_bridged(
         &self,
         direction: Direction,
-        mandatory: Option<OnDrive>,
-        last: OnDrive,
+        mandatory: Option<usize>,
+        last: usize,
     ) -> Option<u32> {
-        let mandatory = mandatory.filter(|_| direction == Direction::Write)?;
-        let queued = |on_drive: OnDrive| &self.queued[on_drive.1 as usize];
+        if direction != Direction::Write {
+            return None;
+        }
+        let set = &self.by_sector[direction as usize];
+        let queued = |(_, id): OnDrive| &self.queued[id as usize];
+        let end_of = |position: usize| set.get(position).map(|one| queued(one).end());
         let gap = WRITE_GAP_BYTES / self.options.sector_bytes;
-        let mandatory_end = queued(mandatory).end();
-        let mut end = queued(last).end();
+        let mandatory_end = end_of(mandatory?)?;
+        let mut end = end_of(last)?;
         let mut next = None;
-        for &after in self.by_sector[direction as usize].range((Excluded(last), Unbounded)) {
+        for after in (last + 1..).map_while(|position| set.get(position)) {
             if after.0 != end || !follows_within(mandatory_end, after.0, gap) {
                 return None;
             }
@@ -438,25 +454,30 @@ impl IoScheduler {
         None
     }
 
-    /// Takes the requests from `first` to `last` out of the queue.
-    fn take(&mut self, first: OnDrive, last: OnDrive, members: &mut Vec<Request>) {
-        let direction = self.queued[first.1 as usize].request.direction;
-        let mut next = Some(first);
-        while let Some(at) = next {
-            let following = (Excluded(at), Unbounded);
-            next = match at == last {
-                true => None,
-                false => self.by_sector[direction as usize].range(following).next().copied(),
-            };
-            members.push(self.remove(at.1).request);
+    /// Takes the requests at these positions by sector out of the queue.
+    fn take(
+        &mut self,
+        direction: Direction,
+        positions: RangeInclusive<usize>,
+        members: &mut Vec<Request>,
+    ) {
+        for _ in positions.clone() {
+            let removed = self.by_sector[direction as usize].remove_at(*positions.start());
+            members.extend(removed.map(|(_, id)| self.remove_from_class(id).request));
         }
     }
 
     fn remove(&mut self, id: u32) -> Queued {
+        let Request { direction, first_sector, .. } = self.queued[id as usize].request;
+        self.by_sector[direction as usize].remove((first_sector, id));
+        self.remove_from_class(id)
+    }
+
+    /// Takes a request out of the queue that is no longer among those by sector.
+    fn remove_from_class(&mut self, id: u32) -> Queued {
         let queued = self.queued.remove(id as usize);
-        let Request { class, direction, first_sector, .. } = queued.request;
-        self.by_class[class as usize].remove(&queued.in_class(id));
-        self.by_sector[direction as usize].remove(&(first_sector, id));
+        let Request { class, first_sector, .. } = queued.request;
+        self.by_class[class as usize].remove(queued.in_class(id));
         if queued.origin == Class::AsyncRead {
             self.prefetches.remove(&(queued.request.owner, first_sector, id));
         }

@@ -126,6 +126,7 @@ mod pool;
 mod pool_objects;
 mod raid_z;
 mod snapshots;
+mod sorted;
 mod stripe;
 mod vdev;
 mod volume;
@@ -137,7 +138,7 @@ pub use array::{
     ZfsConfig,
 };
 pub use block::{Block, BlockWrite, Stage};
-pub use draid::{Draid, DraidColumns, DraidLayout};
+pub use draid::{Draid, DraidColumns, DraidLayout, DraidStripes};
 pub use fragmentation::{Histogram, Version};
 pub use normal_space::NormalSpace;
 pub use order::AllocationOrder;
@@ -145,7 +146,7 @@ pub use pool::{Copies, Dva, METADATA_RESERVE_PERCENT, MOST_COPIES, NoRoom, Pool,
 pub use pool_objects::PoolObjects;
 pub use raid_z::{Column, Columns, RaidZ};
 pub use snapshots::Snapshots;
-pub use stripe::{Stripe, Striped};
+pub use stripe::{Stripe, Striped, Stripes};
 pub use vdev::{LABEL_END_BYTES, LABEL_START_BYTES, MetaslabSize, Redundancy, Vdev};
 pub use volume::{POINTERS, Volume, VolumeShape};
 

@@ -30,8 +30,8 @@ pub struct Column {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Columns {
     raid_z: RaidZ,
-    /// The block's first sector in the vdev.
-    first: u64,
+    /// The drive of the block's first sector, and its sector there.
+    first: (u16, u64),
     /// Rows that are full.
     rows: u32,
     /// Columns with one sector more than these: those of the last row, if it is not full.
@@ -85,11 +85,14 @@ impl Columns {
             (true, 0 | 1) => 1 - number,
             _ => number,
         };
-        let (at, width) = (self.first + u64::from(place), u64::from(self.raid_z.width));
+        let (drive, row) = (self.first.0 + u16::from(place), self.first.1);
+        let width = u16::from(self.raid_z.width);
+        let (drive, first_sector) =
+            if drive < width { (drive, row) } else { (drive - width, row + 1) };
         let long = u32::from(number < self.longer);
         Column {
-            drive: (at % width) as u8,
-            first_sector: at / width,
+            drive: drive as u8,
+            first_sector,
             sectors: if number < self.in_use { self.rows + long } else { 0 },
         }
     }
@@ -121,7 +124,7 @@ impl RaidZ {
         let in_all = sectors + parity * (rows + u64::from(rest > 0));
         Columns {
             raid_z: *self,
-            first,
+            first: ((first % width) as u16, first / width),
             rows: rows as u32,
             longer: longer as u8,
             in_use: in_use as u8,

@@ -1,6 +1,6 @@
 //! What RAID-Z and dRAID have in common: a block is columns of parity and data on drives of its vdev.
 
-use crate::draid::{DraidColumns, DraidLayout};
+use crate::draid::{DraidColumns, DraidLayout, DraidStripes};
 use crate::raid_z::{Column, Columns, RaidZ};
 
 /// A vdev whose blocks have parity.
@@ -10,6 +10,27 @@ pub enum Striped {
     RaidZ(RaidZ),
     /// dRAID.
     Draid(DraidLayout),
+}
+
+/// The stripes of a block.
+#[derive(Debug, Clone)]
+pub enum Stripes {
+    /// In RAID-Z: one.
+    RaidZ(Option<Columns>),
+    /// In dRAID: one for each redundancy group that it lies in.
+    Draid(DraidStripes),
+}
+
+impl Iterator for Stripes {
+    type Item = Stripe;
+
+    #[inline]
+    fn next(&mut self) -> Option<Stripe> {
+        match self {
+            Self::RaidZ(columns) => columns.take().map(Stripe::RaidZ),
+            Self::Draid(stripes) => stripes.next().map(Stripe::Draid),
+        }
+    }
 }
 
 /// A block, or the part of it in one redundancy group, which has parity of its own.
@@ -41,16 +62,12 @@ impl Striped {
     }
 
     /// Where a block of `bytes` at `offset` of the vdev lies.
-    pub fn stripes(&self, offset: u64, bytes: u64) -> impl Iterator<Item = Stripe> + use<> {
-        let raid_z = match self {
-            Self::RaidZ(raid_z) => Some(Stripe::RaidZ(raid_z.columns(offset, bytes))),
-            Self::Draid(_) => None,
-        };
-        let draid = match self {
-            Self::RaidZ(_) => None,
-            Self::Draid(layout) => Some(layout.columns(offset, bytes).map(Stripe::Draid)),
-        };
-        raid_z.into_iter().chain(draid.into_iter().flatten())
+    #[inline]
+    pub fn stripes(&self, offset: u64, bytes: u64) -> Stripes {
+        match self {
+            Self::RaidZ(raid_z) => Stripes::RaidZ(Some(raid_z.columns(offset, bytes))),
+            Self::Draid(layout) => Stripes::Draid(layout.columns(offset, bytes)),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A volume: the blocks of a LUN, and the indirect blocks that lead to them.
 
+use strewn_base::memory;
 use strewn_base::state::SavedValue;
 
 use crate::allocation_class::Contents;
@@ -32,6 +33,9 @@ const DESCRIPTION_BYTES: u64 = 4_096;
 
 /// The level of these blocks where one stands for them all.
 const DESCRIPTION_LEVEL: u8 = u8::MAX;
+
+/// Blocks whose memory is announced before a transaction group comes to them.
+pub(crate) const AHEAD: usize = 16;
 
 /// Copies of metadata (`redundant_metadata=all`).
 pub(crate) const METADATA_COPIES: usize = 2;
@@ -96,8 +100,8 @@ impl Volume {
         let levels = indirect.len();
         Self {
             shape,
-            blocks: vec![Block::HOLE; shape.blocks as usize],
-            births: vec![0; shape.blocks as usize],
+            blocks: memory::filled(Block::HOLE, shape.blocks as usize),
+            births: memory::filled(0, shape.blocks as usize),
             filled: vec![0; indirect[0].len()],
             overwritten: vec![0; indirect[0].len()],
             indirect,
@@ -130,6 +134,12 @@ impl Volume {
     #[must_use]
     pub fn shape(&self) -> VolumeShape {
         self.shape
+    }
+
+    /// Announces that a block will be asked for.
+    #[inline]
+    pub(crate) fn announce(&self, number: u32) {
+        memory::prefetch(&self.blocks, number as usize);
     }
 
     /// Where a block lies.
@@ -298,7 +308,11 @@ impl Volume {
         }
         order.apply(&mut dirty, POINTERS);
         let bytes = u64::from(self.shape.stored_bytes);
-        for number in &dirty {
+        for (position, number) in dirty.iter().enumerate() {
+            if let Some(later) = dirty.get(position + AHEAD) {
+                memory::prefetch(&self.blocks, *later as usize);
+                memory::prefetch(&self.births, *later as usize);
+            }
             let (block, birth) = self.note_written(pool, *number);
             let mut copies = [*block];
             let snapshots = &mut self.snapshots;

@@ -122,9 +122,12 @@ struct List {
     bytes: u64,
     /// Those of entries in the list.
     listed_bytes: u64,
+    /// Entries here are all prefetched or indirect blocks, accessed then or later; `None` if that is not known.
+    spared_since_ms: Option<u32>,
 }
 
-const EMPTY: List = List { newest: NONE, oldest: NONE, bytes: 0, listed_bytes: 0 };
+const EMPTY: List =
+    List { newest: NONE, oldest: NONE, bytes: 0, listed_bytes: 0, spared_since_ms: None };
 
 /// All blocks and ghosts.
 #[derive(Debug, Clone)]
@@ -216,6 +219,16 @@ impl Blocks {
         self.lists[list_of(state, is_metadata)].listed_bytes
     }
 
+    /// Since when entries of a list were accessed that are all prefetched or indirect blocks, if that is known.
+    pub(super) fn spared_since_ms(&self, state: State, is_metadata: bool) -> Option<u32> {
+        self.lists[list_of(state, is_metadata)].spared_since_ms
+    }
+
+    /// Notes that entries of a list are all prefetched or indirect blocks, accessed at `since_ms` or later.
+    pub(super) fn note_spared(&mut self, state: State, is_metadata: bool, since_ms: Option<u32>) {
+        self.lists[list_of(state, is_metadata)].spared_since_ms = since_ms;
+    }
+
     pub(super) fn oldest(&self, state: State, is_metadata: bool) -> Option<u32> {
         some(self.lists[list_of(state, is_metadata)].oldest)
     }
@@ -299,6 +312,10 @@ impl Blocks {
             return;
         }
         list.listed_bytes += bytes;
+        if let Some(since_ms) = list.spared_since_ms {
+            let is_spared = entry.is(PREFETCHED | INDIRECT);
+            list.spared_since_ms = is_spared.then(|| earlier(since_ms, entry.accessed_ms));
+        }
         (entry.newer, entry.older) = (NONE, list.newest);
         match some(list.newest) {
             Some(newest) => self.entries[newest as usize].newer = at,
@@ -366,6 +383,12 @@ impl Blocks {
         unlisted.sort_unstable_by_key(|entry| entry.key);
         unlisted
     }
+}
+
+/// The earlier of two times on a clock that comes round.
+#[inline]
+pub(super) fn earlier(one_ms: u32, other_ms: u32) -> u32 {
+    if (other_ms.wrapping_sub(one_ms) as i32) < 0 { other_ms } else { one_ms }
 }
 
 #[inline]

@@ -46,6 +46,24 @@ fn a_prefetched_block_is_used_once_by_its_first_demand() {
     assert_eq!(arc.sizes(false).mru, 4_096);
 }
 
+/// That a list has nothing to evict is remembered only until something else comes into it, or a second is over.
+#[test]
+fn metadata_among_young_indirect_blocks_is_evicted_alone() {
+    let mut arc = cache(2);
+    let indirect = |key| Block { kind: Kind::Indirect, ..data(key) };
+    for key in 1..4 {
+        read(&mut arc, 0, indirect(key));
+    }
+    read(&mut arc, 10 * MS, data(4));
+    read(&mut arc, 20 * MS, Block { kind: Kind::Metadata, ..data(5) });
+    read(&mut arc, 30 * MS, indirect(6));
+    assert!((1..4).all(|key| arc.contains(key)) && !arc.contains(5));
+    for key in 7..10 {
+        read(&mut arc, 1_000 * MS + key * MS, data(key));
+    }
+    assert!((1..4).all(|key| !arc.contains(key)) && arc.contains(6));
+}
+
 #[test]
 fn prefetched_and_indirect_blocks_stay_for_a_second() {
     let mut arc = cache(4);

@@ -1,5 +1,6 @@
 //! Blocks that hosts have written, and no transaction group yet has.
 
+use strewn_base::memory;
 use strewn_base::state::SavedValue;
 
 /// Dirty blocks of one volume in one transaction group.
@@ -12,7 +13,13 @@ pub struct DirtyBlocks {
 impl DirtyBlocks {
     /// None of so many.
     pub fn new(blocks: u32) -> Self {
-        Self { is_dirty: vec![0; blocks.div_ceil(64) as usize], in_order: Vec::new() }
+        Self { is_dirty: memory::zeroed_words(blocks.div_ceil(64) as usize), in_order: Vec::new() }
+    }
+
+    /// Announces that it will be asked for.
+    #[inline]
+    pub fn announce(&self, block: u32) {
+        memory::prefetch(&self.is_dirty, (block / 64) as usize);
     }
 
     /// Whether a block is dirty.

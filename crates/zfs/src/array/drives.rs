@@ -2,9 +2,9 @@
 
 mod redundancy;
 
-use std::collections::HashMap;
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
 use strewn_array::{
     Counters, Direction, Driver, ProcessorCosts, ProcessorWork, Slots, SpindleCommand, Tag,
 };
@@ -101,7 +101,7 @@ pub struct Drives {
     lost_columns: [u64; 3],
     blocks: Slots<BlockIo>,
     /// Blocks that are read ahead, by key.
-    prefetches: HashMap<u64, u32>,
+    prefetches: FxHashMap<u64, u32>,
     commands: Slots<Command>,
     /// Drives whose queue has changed.
     touched: Vec<u16>,
@@ -130,7 +130,7 @@ impl Drives {
             missing: vec![None; drives],
             lost_columns: [0; 3],
             blocks: Slots::new(),
-            prefetches: HashMap::new(),
+            prefetches: FxHashMap::default(),
             commands: Slots::new(),
             touched: Vec::new(),
             members: Vec::new(),

@@ -1,8 +1,10 @@
 //! Host operations: what they wait for, and when they are answered.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
+use rustc_hash::FxHashMap;
 use strewn_array::{
     Acknowledge, Driver, HostOperation, LunId, OperationId, ProcessorWork, Refusal, Slots,
 };
@@ -58,7 +60,8 @@ struct Pending {
 #[derive(Debug, Clone, Default, SavedValue)]
 pub struct Host {
     pending: Slots<Pending>,
-    waiting: HashMap<u64, Vec<Waiter>>,
+    /// By block: the first, and rarely others.
+    waiting: FxHashMap<u64, (Waiter, Vec<Waiter>)>,
     /// Writes that have all they need, but wait until less is dirty.
     stalled: VecDeque<u32>,
     /// Writes that are delayed, and until when.
@@ -102,6 +105,8 @@ impl ZfsArray {
     pub(super) fn hint(&self, lun: LunId, first_sector: u64) {
         let number = (first_sector * SECTOR_BYTES / self.block_bytes(lun)) as u32;
         self.arc.announce(BlockKey { volume: lun.0 as u8, level: 0, number }.encode());
+        self.space.volumes[usize::from(lun.0)].announce(number);
+        self.transactions.announce(lun.0.into(), number);
     }
 
     pub(super) fn read(
@@ -255,7 +260,10 @@ impl ZfsArray {
             }
         }
         if purpose != Purpose::Prefetch {
-            self.host.waiting.entry(cached_as).or_default().push(waiter);
+            match self.host.waiting.entry(cached_as) {
+                Entry::Vacant(none) => _ = none.insert((waiter, Vec::new())),
+                Entry::Occupied(mut others) => others.get_mut().1.push(waiter),
+            }
         }
         false
     }
@@ -313,7 +321,8 @@ impl ZfsArray {
     /// A block has been read.
     pub(super) fn on_read(&mut self, now_ns: u64, key: u64, driver: &mut impl Driver<()>) {
         self.arc.on_read_done(key);
-        for waiter in self.host.waiting.remove(&key).unwrap_or_default() {
+        let Some((first, others)) = self.host.waiting.remove(&key) else { return };
+        for waiter in std::iter::once(first).chain(others) {
             match waiter {
                 Waiter::Fetch(fetch) => self.read_block(now_ns, fetch, driver),
                 Waiter::Operation(id) => {

@@ -10,7 +10,7 @@ use super::{BlockKey, Space, VolumeConfig, ZfsArray, ZfsConfig};
 use crate::allocation_class::AllocationClass;
 use crate::block::{Block, BlockWrite, Stage};
 use crate::pool::NoRoom;
-use crate::volume::{METADATA_COPIES, Volume, VolumeShape};
+use crate::volume::{AHEAD, METADATA_COPIES, Volume, VolumeShape};
 
 /// The uberblock goes to the drives of so many top-level vdevs (`SPA_SYNC_MIN_VDEVS`).
 const UBERBLOCK_VDEVS: u16 = 3;
@@ -345,9 +345,12 @@ impl ZfsArray {
         self.transactions.dirty_bytes -= syncing.dirty_bytes;
         self.transactions.on_synced(&syncing.blocks);
         for (volume, blocks) in syncing.blocks.iter().enumerate() {
-            for number in blocks {
-                let key = BlockKey { volume: volume as u8, level: 0, number: *number };
-                self.arc.on_written(now_ns, key.encode());
+            let key = |number: u32| BlockKey { volume: volume as u8, level: 0, number }.encode();
+            for (position, number) in blocks.iter().enumerate() {
+                if let Some(later) = blocks.get(position + AHEAD) {
+                    self.arc.announce(key(*later));
+                }
+                self.arc.on_written(now_ns, key(*number));
             }
         }
         self.space.pool.sync_done();

@@ -98,6 +98,12 @@ impl Transactions {
         }
     }
 
+    /// Announces that a block will be asked for.
+    #[inline]
+    pub fn announce(&self, volume: usize, block: u32) {
+        self.dirty.iter().for_each(|set| set[volume].announce(block));
+    }
+
     /// Whether a block is dirty in any transaction group.
     #[inline]
     pub fn is_dirty(&self, volume: usize, block: u32) -> bool {
