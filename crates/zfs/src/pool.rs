@@ -199,8 +199,9 @@ impl Pool {
         pool
     }
 
-    /// Adds a top-level vdev, which has the next turn of its class (`metaslab_group_activate`). It may be allocated from
-    /// at once if the pool is new, otherwise when the transaction group that is syncing, or would be next, is synced.
+    /// Adds a top-level vdev, which has the next turn of its class (`metaslab_group_activate`). It may be allocated
+    /// from at once if the pool is new, otherwise when the transaction group that is syncing, or would be next, is
+    /// synced.
     ///
     /// # Panics
     /// If it has fewer than two metaslabs.

@@ -7,8 +7,8 @@
 //! a log vdev.
 //!
 //! Without a log vdev, the blocks of a large write are written to their final places at once, and the record only has
-//! their pointers (`WR_INDIRECT`, `zvol_get_data`, `dmu_sync`). Its log block comes after them. What is written again in
-//! the same transaction group is freed and gets another place (`dbuf_unoverride`).
+//! their pointers (`WR_INDIRECT`, `zvol_get_data`, `dmu_sync`). Its log block comes after them. What is written again
+//! in the same transaction group is freed and gets another place (`dbuf_unoverride`).
 
 use std::collections::HashMap;
 
@@ -97,8 +97,8 @@ impl IntentLog {
         self.waiting.push((operation, bytes + RECORD_BYTES));
     }
 
-    /// Writes the blocks of an operation in place, each of so many bytes on disk, and logs it when that is done. Returns
-    /// what is written; nothing if there is no room, and the operation is to be [pushed](Self::push).
+    /// Writes the blocks of an operation in place, each of so many bytes on disk, and logs it when that is done.
+    /// Returns what is written; nothing if there is no room, and the operation is to be [pushed](Self::push).
     pub fn write_in_place(
         &mut self,
         now_ns: u64,
