@@ -5,8 +5,7 @@ const loadModule = async () => {
   const element = byId("module");
   let bytes;
   try {
-    const compressed = new Blob([fromBase64(element.textContent.trim())]);
-    bytes = await bytesOf(compressed.stream().pipeThrough(new DecompressionStream("gzip")));
+    bytes = unpacked(fromBase64(element.textContent.trim()));
   } catch {
     throw new RangeError("the module in the page is damaged");
   }

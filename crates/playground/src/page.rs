@@ -2,16 +2,17 @@
 //!
 //! The page has the module and the scenarios inside. `module.js` says how the two talk.
 
-use std::num::NonZeroU64;
+use std::io::Write;
 
+use lzma_rust2::{LzmaOptions, LzmaWriter};
 use serde_json::json;
 use strewn_report::{MAP_SCRIPT, ReportError, TIPS_SCRIPT, page_style, render_page, within_script};
 
 use crate::catalog::{Shipped, catalog};
 use crate::page_error::PageError;
 
-/// Passes of the compression: more make it smaller by less than a thousandth.
-const ITERATIONS: NonZeroU64 = NonZeroU64::MIN.saturating_add(4);
+/// More than a module has, so that all of it is looked back to.
+const DICTIONARY_BYTES: u32 = 8 << 20;
 
 const TEMPLATE: &str = include_str!("../page/playground.html");
 const STYLE: &str = include_str!("../page/playground.css");
@@ -20,6 +21,7 @@ const SCRIPT: &str = concat!(
     include_str!("../page/dom.js"),
     include_str!("../page/module.js"),
     include_str!("../page/link.js"),
+    include_str!("../page/lzma.js"),
     include_str!("../page/editor.js"),
     include_str!("../page/settings.js"),
     include_str!("../page/sections.js"),
@@ -32,20 +34,29 @@ const SCRIPT: &str = concat!(
 /// # Errors
 /// If a scenario or a study is not valid.
 pub fn page(module: &[u8], shipped: &Shipped<'_>) -> Result<String, PageError> {
+    Ok(filled(env!("CARGO_PKG_VERSION"), &catalog(shipped)?.to_string(), &compressed(module)?)?)
+}
+
+/// Returns the module as an `.lzma` file, which `lzma.js` unpacks.
+fn compressed(module: &[u8]) -> std::io::Result<Vec<u8>> {
     // A few seconds for a page that is loaded many times.
-    let most = zopfli::Options { iteration_count: ITERATIONS, ..zopfli::Options::default() };
-    let mut compressed = Vec::new();
-    zopfli::compress(most, zopfli::Format::Gzip, module, &mut compressed)?;
-    Ok(filled(env!("CARGO_PKG_VERSION"), &catalog(shipped)?.to_string(), &compressed)?)
+    let most = LzmaOptions {
+        nice_len: LzmaOptions::NICE_LEN_MAX,
+        dict_size: DICTIONARY_BYTES,
+        ..LzmaOptions::with_preset(9)
+    };
+    let mut writer = LzmaWriter::new_use_header(Vec::new(), &most, Some(module.len() as u64))?;
+    writer.write_all(module)?;
+    writer.finish()
 }
 
 /// Fills in the template.
-fn filled(version: &str, catalog: &str, module_gzip: &[u8]) -> Result<String, ReportError> {
+fn filled(version: &str, catalog: &str, module_lzma: &[u8]) -> Result<String, ReportError> {
     let values = json!({
         "version": version,
         "style": page_style() + STYLE,
         "catalog": within_script(catalog),
-        "module": base64(module_gzip),
+        "module": base64(module_lzma),
         "worker": WORKER,
         "script": TIPS_SCRIPT.to_owned() + MAP_SCRIPT + SCRIPT,
     });
