@@ -62,8 +62,8 @@ fn breaks_off(name: &str, line: usize, what: &str) -> FileError {
     not_whole(name, line, &format!("the list breaks off: {what}"))
 }
 
-/// Returns whether the last metaslab of a vdev has free bytes that the lines after it do not tell of, in a list in which
-/// nothing else follows them.
+/// Returns whether the last metaslab of a vdev has free bytes that the lines after it do not tell of, in a list in
+/// which nothing else follows them.
 fn is_short(vdev: &Vdev) -> bool {
     let Some(last) = vdev.metaslabs.last() else { return false };
     match &last.printed {
@@ -80,8 +80,8 @@ fn is_short(vdev: &Vdev) -> bool {
     }
 }
 
-/// Checks histograms of vdevs and that of the pool, which is their sum. OpenZFS from 2.3 on lists special vdevs too, which
-/// are not marked, and not in the sum.
+/// Checks histograms of vdevs and that of the pool, which is their sum. OpenZFS 2.2 and later list special vdevs too,
+/// which are not marked, and not in the sum.
 fn check_groups(name: &str, list: &MetaslabList) -> Result<(), FileError> {
     let Some((vdev, last)) = list.groups.last() else { return Ok(()) };
     let Some(pool) = &list.pool else {

@@ -5,6 +5,7 @@
 use strewn_zfs::{Histogram, Version};
 
 use super::pool::{PoolFreeSpace, REMEDY, VdevFreeSpace, score};
+use super::zdb_complete;
 use super::zdb_list::{FIRST_LOG, MetaslabList, Printed, Vdev};
 use crate::error::FileError;
 
@@ -13,7 +14,9 @@ const UNIT_BYTES: u64 = 4096;
 
 /// Parses such an output.
 pub(super) fn parse_metaslab_list(name: &str, text: &str) -> Result<PoolFreeSpace, FileError> {
-    let MetaslabList { vdevs, groups, pool, pool_name, .. } = MetaslabList::parse(name, text)?;
+    let list = MetaslabList::parse(name, text)?;
+    zdb_complete::check(name, &list)?;
+    let MetaslabList { vdevs, groups, pool, pool_name, .. } = list;
     let mut caveats = vec![
         "segments are told by powers of two, and counted as of the shortest length of their class"
             .to_owned(),

@@ -138,7 +138,8 @@ impl VolumeListing {
     }
 
     /// The volume of a path, such as `/dev/data/vm`, `/dev/mapper/data-vm` or `data/vm`: itself if it lies on physical
-    /// volumes, or is a RAID 5 or 6 each of whose images is in one piece, and otherwise its parts that do. `locate` tells the device of a physical volume.
+    /// volumes, or is a RAID 5 or 6 each of whose images is in one piece, and otherwise its parts that do. `locate`
+    /// tells the device of a physical volume.
     ///
     /// # Errors
     /// If there is none, or none of its parts is on a physical volume.

@@ -14,10 +14,11 @@ pub enum ParityLayout {
     RightAsymmetric,
     /// `raid5_n`: parity is on the last device.
     Last,
-    /// `raid6_zr`, the usual one of RAID 6: P goes from the first device to the last with Q behind it, and data begin at
-    /// the first device.
+    /// `raid6_zr`, the usual one of RAID 6: P goes from the first device to the last with Q behind it, and data begin
+    /// at the first device.
     ZeroRestart,
-    /// `raid6_nr`: P goes from the last device but one to the first with Q behind it, and data begin at the first device.
+    /// `raid6_nr`: P goes from the last device but one to the first with Q behind it, and data begin at the first
+    /// device.
     NRestart,
     /// `raid6_nc`: P goes from the last device to the first with Q before it, and data continue behind P.
     NContinue,
