@@ -129,24 +129,6 @@ fn in_list(list: &str, findings: &[(String, String)]) -> String {
     studies::names().filter_map(|name| new(name).or_else(|| listed(name))).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_finding_takes_the_place_of_its_study_in_the_list() {
-        let section = |name: &str, text: &str| format!("### [A title]({name}.md)\n\n{text}\n\n");
-        let names: Vec<&str> = studies::names().take(4).collect();
-        let list = section(names[0], "One [b](x.md).") + &section(names[2], "Three.\n\n*1 of 1.*");
-        let new = |name: &str, text: &str| (name.to_owned(), section(name, text));
-        let findings = [new(names[3], "Four."), new(names[0], "Uno.")];
-        let expected = section(names[0], "Uno.")
-            + &section(names[2], "Three.\n\n*1 of 1.*")
-            + &section(names[3], "Four.");
-        assert_eq!(in_list(&format!("\n{list}"), &findings), expected);
-    }
-}
-
 fn list() -> Result<Ending, Failure> {
     let mut text = String::new();
     for name in studies::names() {
@@ -177,4 +159,22 @@ fn run(
     let (sweep, end) = run_plan(plan, store, &arguments.work)?;
     sweep_files::publish(&sweep, plan, store, &arguments.format, &arguments.pictures)?;
     Ok((sweep, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_takes_the_place_of_its_study_in_the_list() {
+        let section = |name: &str, text: &str| format!("### [A title]({name}.md)\n\n{text}\n\n");
+        let names: Vec<&str> = studies::names().take(4).collect();
+        let list = section(names[0], "One [b](x.md).") + &section(names[2], "Three.\n\n*1 of 1.*");
+        let new = |name: &str, text: &str| (name.to_owned(), section(name, text));
+        let findings = [new(names[3], "Four."), new(names[0], "Uno.")];
+        let expected = section(names[0], "Uno.")
+            + &section(names[2], "Three.\n\n*1 of 1.*")
+            + &section(names[3], "Four.");
+        assert_eq!(in_list(&format!("\n{list}"), &findings), expected);
+    }
 }
