@@ -237,6 +237,12 @@ impl IoScheduler {
 
     /// A request comes.
     pub fn push(&mut self, now_ns: u64, request: Request) {
+        let id = self.push_into_class(now_ns, request);
+        self.by_sector[request.direction as usize].insert((request.first_sector, id));
+    }
+
+    /// A request comes, or comes again that has stayed among those by sector. Returns its place.
+    fn push_into_class(&mut self, now_ns: u64, request: Request) -> u32 {
         let class = request.class.queued_as(request.direction);
         self.pushed += 1;
         let queued = Queued {
@@ -247,10 +253,10 @@ impl IoScheduler {
         };
         let id = self.queued.insert(queued) as u32;
         self.by_class[class as usize].insert(queued.in_class(id));
-        self.by_sector[request.direction as usize].insert((request.first_sector, id));
         if request.class == Class::AsyncRead {
             self.prefetches.insert((request.owner, request.first_sector, id));
         }
+        id
     }
 
     /// Changes the class of an owner's prefetches that wait, as if they came now: an operation waits for them
@@ -259,8 +265,10 @@ impl IoScheduler {
         let of_owner = self.prefetches.range((owner, 0, 0)..=(owner, u64::MAX, u32::MAX));
         let ids: Vec<u32> = of_owner.map(|(_, _, id)| *id).collect();
         for id in ids {
-            let queued = self.remove(id);
-            self.push(now_ns, Request { class, ..queued.request });
+            let queued = self.remove_from_class(id);
+            // The place that became free is the next to be used.
+            let place = self.push_into_class(now_ns, Request { class, ..queued.request });
+            assert_eq!(place, id, "it has stayed where it was");
         }
     }
 
