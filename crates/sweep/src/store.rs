@@ -347,14 +347,27 @@ impl Store {
     }
 
     /// Writes the table of a sweep, its charts and report, and removes those of an earlier plan that it no longer has.
+    /// Pictures (PNG) of charts that are the same as before stay.
     ///
     /// # Errors
     /// If one cannot be written or removed.
     pub fn publish(&self, files: &[File]) -> Result<(), PointStoreError> {
+        let mut same = Vec::new();
         for (name, bytes) in files {
+            if fs::read(self.directory.join(name)).is_ok_and(|before| before == *bytes) {
+                same.push(name.as_str());
+            }
             self.write(name, bytes)?;
         }
-        let is_old = |name: &str| !is_script(name) && files.iter().all(|(file, _)| file != name);
+        let is_picture_of_same = |name: &str| {
+            let chart = name.strip_suffix(".png").map(|stem| format!("{stem}.svg"));
+            chart.is_some_and(|chart| same.contains(&chart.as_str()))
+        };
+        let is_old = |name: &str| {
+            !is_script(name)
+                && files.iter().all(|(file, _)| file != name)
+                && !is_picture_of_same(name)
+        };
         self.remove_written(is_old)?;
         self.list(files.iter().map(|(name, _)| name.as_str()))
     }

@@ -50,6 +50,21 @@ impl Serialize for RowByHeading {
     }
 }
 
+/// Puts an empty line behind each Markdown table, without which the next line is a row of it.
+fn apart_from_tables(text: &str) -> String {
+    let mut apart = String::with_capacity(text.len());
+    let mut in_table = false;
+    for line in text.split_inclusive('\n') {
+        let is_row = line.starts_with('|');
+        if in_table && !is_row && line.trim() != "" {
+            apart.push('\n');
+        }
+        apart.push_str(line);
+        in_table = is_row;
+    }
+    apart
+}
+
 thread_local! {
     static DRAWN: RefCell<Option<Drawn>> = const { RefCell::new(None) };
 }
@@ -83,7 +98,7 @@ impl Drawing {
         match self.form {
             TableForm::Plain => text,
             // A footnote is no list.
-            TableForm::Markdown => text.replace("\n* ", "\n\\* "),
+            TableForm::Markdown => apart_from_tables(&text.replace("\n* ", "\n\\* ")),
             TableForm::Latex => super::latex::with_comments(&text),
             TableForm::Csv => {
                 tables.iter().map(|table| csv_of(table)).collect::<Vec<_>>().join("\r\n")

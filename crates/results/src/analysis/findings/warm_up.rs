@@ -45,13 +45,12 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
     if warm_up == 0 {
         return None;
     }
-    let hits = format!(
-        "its hit ratio goes from {} to {} %, and metadata reads from {} to {} an operation",
-        fixed(hit_percent(first), 1),
-        fixed(hit_percent(last), 1),
-        fixed(metadata_reads(first), 3),
-        fixed(metadata_reads(last), 3)
-    );
+    let (from, to) = (hit_percent(first), hit_percent(last));
+    let mut hits = format!("its hit ratio goes from {} to {} %", fixed(from, 1), fixed(to, 1));
+    let [from, to] = [first, last].map(|segment| fixed(metadata_reads(segment), 3));
+    if from != to {
+        hits += &format!(", and metadata reads from {from} to {to} an operation");
+    }
     let still = warm_up + 1 == segments.len();
     let text = match still {
         true => format!(

@@ -119,13 +119,10 @@ impl Volumes {
         volume.figures.reads += u64::from(record.direction == Direction::Read);
         volume.figures.bytes += record.length_bytes;
         volume.figures.end_bytes = volume.figures.end_bytes.max(end);
-        let follows = volume.ends.iter().position(|before| *before == record.offset_bytes);
-        // A stream has one place, wherever it is.
-        volume.ends[follows.unwrap_or(volume.oldest)] = end;
-        if follows.is_none() {
-            volume.oldest = (volume.oldest + 1) % STREAMS;
-        }
-        Ok(follows.is_some())
+        let follows = volume.ends.contains(&record.offset_bytes);
+        volume.ends[volume.oldest] = end;
+        volume.oldest = (volume.oldest + 1) % STREAMS;
+        Ok(follows)
     }
 
     pub(crate) fn count(&self) -> u64 {
@@ -279,5 +276,32 @@ mod tests {
         assert_eq!(follow, 9 * STREAMS as u32);
         assert_eq!(volumes.hottest(1)[0].volume, 1);
         assert_eq!(volumes.listed(), "1, 2");
+    }
+
+    /// A stream among random operations is one as long as few enough are between two of its own.
+    #[test]
+    fn random_operations_end_no_stream() {
+        for between in [1, STREAMS as u64 - 1, STREAMS as u64] {
+            let mut volumes = Volumes::default();
+            let mut add = |offset_bytes| {
+                let record = TraceRecord {
+                    arrival_ns: 0,
+                    device: 1,
+                    offset_bytes,
+                    length_bytes: 10,
+                    direction: Direction::Read,
+                };
+                u32::from(volumes.add(&record).unwrap())
+            };
+            let mut follow = 0;
+            for step in 0..100 {
+                follow += add(step * 10);
+                for other in 0..between {
+                    follow += add(1_000_000 + (step * between + other) * 1_000);
+                }
+            }
+            let expected = if between < STREAMS as u64 { 99 } else { 0 };
+            assert_eq!(follow, expected, "{between} between");
+        }
     }
 }
