@@ -29,6 +29,7 @@ pub(crate) const SCENARIOS: &[ShippedText] = texts![
     "scenarios/juniper-fas3040c.toml",
     "scenarios/panasas-arista.toml",
     "scenarios/zfs.toml",
+    "scenarios/pool-fullness.toml",
 ];
 
 /// The published figures that they name.
@@ -102,6 +103,7 @@ pub(crate) const BASES: &[ShippedText] = texts![
     "scenarios/studies/bases/week.toml",
     "scenarios/studies/bases/zfs-how-full.toml",
     "scenarios/studies/bases/zfs-mirrors-or-raidz.toml",
+    "scenarios/studies/bases/zfs-resilver.toml",
     "scenarios/studies/bases/zfs-rewrite.toml",
     "scenarios/studies/bases/zfs-special-log-arc.toml",
     "scenarios/studies/bases/zfs-volblocksize.toml",

@@ -382,13 +382,21 @@ fn with_clones(luns: &[(&str, u32)], lines: &str) -> String {
 
 #[test]
 fn clones_take_no_room_until_they_are_written() {
-    let luns = [("a", 300), ("b", 300), ("c", 300)];
+    let luns = [("a", 240), ("b", 240), ("c", 240)];
     let clones = "clone = [{ lun = \"b\", of = \"a\" }, { lun = \"c\", of = \"a\" }]";
     let text = with_clones(&luns, clones);
     let scenario = Scenario::parse(&text, NAME).unwrap();
     assert_eq!(Scenario::parse(&scenario.to_toml().unwrap(), NAME).unwrap(), scenario);
     let error = error_of(&with_clones(&luns, ""));
-    assert!(error.to_string().contains("3 LUNs of 900 GiB together are larger"), "{error}");
+    assert!(error.to_string().contains("3 LUNs of 720 GiB together are larger"), "{error}");
+    // Their snapshot must leave room to overwrite what is reserved.
+    let larger = [("a", 300), ("b", 300), ("c", 300)];
+    let error = error_of(&with_clones(&larger, clones));
+    let [problem] = error.problems() else { panic!("{error}") };
+    assert_eq!(problem.field(), "array[tank].zfs.clone");
+    assert!(problem.help().contains("sparse = true"), "{error}");
+    let sparse = with_clones(&larger, &format!("sparse = true\n{clones}"));
+    Scenario::parse(&sparse, NAME).unwrap();
 }
 
 #[test]
@@ -396,7 +404,7 @@ fn what_no_clone_can_be_is_refused_with_a_remedy() {
     let refused = [
         ("{ lun = \"b\", of = \"z\" }", "the array has no LUN \"z\""),
         ("{ lun = \"y\", of = \"a\" }", "the array has no LUN \"y\""),
-        ("{ lun = \"b\", of = \"b\" }", "it is a clone itself"),
+        ("{ lun = \"b\", of = \"b\" }", "it is the LUN itself"),
         ("{ lun = \"b\", of = \"a\" }, { lun = \"c\", of = \"b\" }", "it is a clone itself"),
         ("{ lun = \"b\", of = \"a\" }, { lun = \"b\", of = \"a\" }", "it is a clone already"),
         ("{ lun = \"d\", of = \"a\" }", "a clone of a has 120 GiB, and its origin 100 GiB"),

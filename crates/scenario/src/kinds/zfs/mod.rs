@@ -465,6 +465,17 @@ impl Table for Zfs {
         if s.are_right(&["drives", "vdevs", "vdev"]) {
             self.check_further(s);
         }
+        if s.are_right(&["sync", "drive_cache"])
+            && self.sync == SyncWrites::Always
+            && self.drive_cache == Some(true)
+        {
+            s.problem(
+                "drive_cache",
+                "a log block would count before it is on the medium".to_owned(),
+                "the real system flushes caches after each, which takes the time that they save: leave the key out"
+                    .to_owned(),
+            );
+        }
         if s.are_right(&["arc", "dirty_limit"]) && self.arc_bytes < self.dirty_limit_bytes {
             s.problem(
                 "arc",
@@ -602,16 +613,11 @@ impl Kind for Zfs {
         if !self.shape.is_possible() {
             return;
         }
-        self.check_clones(section, luns);
+        let usable = self.usable(drive_bytes);
+        self.check_clones(section, luns, usable.0);
         // A clone takes room as it is written, and reserves none.
         let luns: Vec<&Lun> = luns.iter().filter(|lun| !self.is_clone(lun)).collect();
-        kinds::check_size(
-            section,
-            &luns,
-            self.usable(drive_bytes),
-            "the pool",
-            "a larger pool: it",
-        );
+        kinds::check_size(section, &luns, usable, "the pool", "a larger pool: it");
     }
 
     fn warnings(&self, array: &Array, file: &dyn Fn(&Lun) -> u64) -> Vec<String> {

@@ -46,10 +46,34 @@ impl Zfs {
         origin.map(|number| number as u8)
     }
 
-    /// Checks the clones among the LUNs. `section` is the array's.
-    pub(super) fn check_clones(&self, section: &Section<'_>, luns: &[Lun]) {
+    /// Checks the clones among the LUNs of a pool in which these may have so many bytes. `section` is the array's.
+    pub(super) fn check_clones(&self, section: &Section<'_>, luns: &[Lun], usable_bytes: u64) {
         let [table] = section.inner("zfs") else { return };
         let named = |name: &Option<String>| luns.iter().find(|lun| lun.name == *name);
+        // What origins' snapshots have, their volumes must be able to write once more.
+        let sum = |luns: &mut dyn Iterator<Item = &Lun>| {
+            luns.fold(0u64, |sum, lun| sum.saturating_add(lun.bytes))
+        };
+        let reserved = sum(&mut luns.iter().filter(|lun| !self.is_clone(lun)));
+        let is_origin = |lun: &&Lun| self.clones.iter().any(|clone| clone.origin == lun.name);
+        let held = sum(&mut luns.iter().filter(is_origin));
+        let is_known = table.are_right(&["clone", "sparse", "recordsize"]);
+        if is_known && self.reserves() && held > 0 && reserved.saturating_add(held) > usable_bytes {
+            table.problem(
+                "clone",
+                format!(
+                    "the snapshots that clones are made of hold {}, and leave no room to overwrite the {} of volumes that \
+                     reserve it",
+                    Bytes(held),
+                    Bytes(reserved)
+                ),
+                format!(
+                    "`zfs snapshot` refuses them (\"out of space\"): give sparse = true, or volumes that take at most {} \
+                     with these",
+                    Bytes(usable_bytes).rounded_down()
+                ),
+            );
+        }
         for (number, (clone, table)) in self.clones.iter().zip(table.inner("clone")).enumerate() {
             if !table.are_right(&["lun", "of"]) {
                 continue;
@@ -68,9 +92,11 @@ impl Zfs {
                 continue;
             };
             if self.clones.iter().any(|other| other.lun == clone.origin) {
+                let is_own = clone.lun == clone.origin;
+                let what = if is_own { "it is the LUN itself" } else { "it is a clone itself" };
                 table.problem(
                     "of",
-                    "it is a clone itself".to_owned(),
+                    what.to_owned(),
                     "`zfs clone` takes a snapshot of one, but here an origin is no clone: name the LUN that it is made of"
                         .to_owned(),
                 );
