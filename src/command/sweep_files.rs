@@ -12,7 +12,6 @@ use strewn::terminal::{self, Failure};
 use super::arguments::{Format, FormatArguments, PictureArguments};
 use super::out_directory::check_own;
 use super::output_files::picture;
-use super::provenance::{self, Input};
 
 /// Prints the table of a sweep, with what the study says of it where that is for a person, and writes its files.
 pub(crate) fn publish(
@@ -48,10 +47,6 @@ pub(crate) fn publish(
             files.push(file);
         }
     }
-    let json = sweep.to_json_string().map_err(|error| Failure::failed(error.to_string()))?;
-    // A study that ships is in the program, whose digest is there.
-    let inputs: Vec<Input> = plan.study.file.iter().cloned().map(Input::File).collect();
-    files.push(provenance::of_results(&inputs, &json));
     store.publish(&files)?;
     if !format.is_for_programs() {
         terminal::print(&format!(

@@ -309,8 +309,13 @@ fn every_shipped_scenario_goes_on_as_if_never_stopped() {
         {
             continue;
         }
+        let scenario = Scenario::load(&path).unwrap();
+        // Without an end of its own it would run to the last of a thousand segments.
+        if scenario.until.is_some() {
+            continue;
+        }
         scenarios += 1;
-        let (scenario, _) = Scenario::load(&path).unwrap().scaled_down(256);
+        let (scenario, _) = scenario.scaled_down(256);
         for index in (0..scenario.arrays.len()).step_by(cases(4, 1) as usize) {
             let all = all_segments(&scenario, index);
             for _ in 0..2 {
