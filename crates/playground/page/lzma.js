@@ -2,7 +2,7 @@
 // Pavlov's LZMA specification.
 
 /** Returns the bytes of an .lzma file that says how many they are. */
-const unpacked = (input) => {
+const fromLzma = (input) => {
   const header = new DataView(input.buffer, input.byteOffset, 13);
   const properties = header.getUint8(0);
   const literalContext = properties % 9;

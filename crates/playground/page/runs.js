@@ -5,7 +5,7 @@ const loadModule = async () => {
   const element = byId("module");
   let bytes;
   try {
-    bytes = unpacked(fromBase64(element.textContent.trim()));
+    bytes = fromLzma(fromBase64(element.textContent.trim()));
   } catch {
     throw new RangeError("the module in the page is damaged");
   }

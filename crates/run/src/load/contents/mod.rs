@@ -27,8 +27,8 @@ use responses::RecordedResponses;
 pub use volumes::{TraceVolumes, TraceVolumesError};
 pub(super) use volumes::{Volumes, not_there, size_of_devices};
 
-/// The last operations of a volume after which one that follows on is sequential. Chosen: more than most hosts have under
-/// way, fewer than make random operations sequential.
+/// The last operations of a volume after which one that follows on is sequential. Chosen: more than most hosts have
+/// under way, fewer than make random operations sequential.
 pub(super) const STREAMS: usize = 16;
 /// Records between two calls of `progress`.
 pub(super) const RECORDS_PER_LOOK: u64 = 1 << 16;
