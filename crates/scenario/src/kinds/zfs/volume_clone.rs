@@ -57,7 +57,10 @@ impl Zfs {
         let reserved = sum(&mut luns.iter().filter(|lun| !self.is_clone(lun)));
         let is_origin = |lun: &&Lun| self.clones.iter().any(|clone| clone.origin == lun.name);
         let held = sum(&mut luns.iter().filter(is_origin));
-        let is_known = table.are_right(&["clone", "sparse", "recordsize"]);
+        let are_there =
+            |clone: &VolumeClone| named(&clone.lun).is_some() && named(&clone.origin).is_some();
+        let is_known = table.are_right(&["clone", "sparse", "recordsize"])
+            && self.clones.iter().all(are_there);
         if is_known && self.reserves() && held > 0 && reserved.saturating_add(held) > usable_bytes {
             table.problem(
                 "clone",
