@@ -14,7 +14,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 const SCENARIO: &str = "making-sense-of-wafl-4";
 
 /// Most bytes of the page as a server sends it.
-const MOST_GZIPPED_BYTES: usize = 1_123_000;
+const MOST_GZIPPED_BYTES: usize = 1_135_000;
 
 /// Builds the module as `docs/playground.md` says.
 fn module() -> Result<PathBuf, Missing> {
