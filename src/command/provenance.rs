@@ -97,8 +97,8 @@ pub(super) fn inputs(path: &Path, scenario: &Scenario, load: &LoadArguments) -> 
     files.into_iter().map(Input::File).collect()
 }
 
-/// Returns the file about results of these inputs; `results` is their text.
-pub(super) fn of_results(inputs: &[Input], results: &str) -> OutFile {
+/// Returns the file about a run with these inputs; `results` is the text of its results.
+pub(super) fn of_run(inputs: &[Input], results: &str) -> OutFile {
     let program = std::env::current_exe().and_then(|path| digest_of_file(&path)).ok();
     let text = json!({
         "schema": SCHEMA,

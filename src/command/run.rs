@@ -222,7 +222,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<Ending, Failure> {
             Ok(others)
         });
         let mut measured = output_files::of_run(&shown, &json)?;
-        measured.push(provenance::of_results(&inputs, &json));
+        measured.push(provenance::of_run(&inputs, &json));
         Ok::<_, Failure>(OutputFiles { out, measured, made })
     };
     let files = out.map(files).transpose()?;

@@ -121,7 +121,7 @@ impl ZfsArray {
             self.counters.cache_lookups += 1;
             self.counters.host_read_blocks += 1;
             let key = BlockKey { volume, level: 0, number };
-            if self.request(now_ns, key, Purpose::Read, Waiter::Operation(id), driver) {
+            if self.request(now_ns, key, Purpose::Read, Some(Waiter::Operation(id)), driver) {
                 self.counters.cache_hits += 1;
                 self.counters.host_read_hits += 1;
             } else {
@@ -157,7 +157,7 @@ impl ZfsArray {
         let mut left = 0;
         for number in blocks.clone() {
             let key = BlockKey { volume, level: 0, number };
-            let waiter = Waiter::Operation(id);
+            let waiter = Some(Waiter::Operation(id));
             left += u32::from(!self.request(now_ns, key, purpose, waiter, driver));
         }
         // Sending has its queue instead (`send_reader_thread`).
@@ -199,7 +199,7 @@ impl ZfsArray {
         for number in blocks {
             let start = u64::from(number) * block;
             let is_whole = first <= start && start + block <= end;
-            let waiter = Waiter::Operation(id);
+            let waiter = Some(Waiter::Operation(id));
             let key = BlockKey { volume, level: 0, number };
             // What is overwritten in part must be in memory; for the rest, what points to it.
             let is_ready = if is_whole {
@@ -216,13 +216,13 @@ impl ZfsArray {
         }
     }
 
-    /// Asks for a block to be in memory. Returns whether it is; if not, `waiter` waits for it.
+    /// Asks for a block to be in memory. Returns whether it is; if not, `waiter` waits for it, if there is one.
     fn request(
         &mut self,
         now_ns: u64,
         key: BlockKey,
         purpose: Purpose,
-        waiter: Waiter,
+        waiter: Option<Waiter>,
         driver: &mut impl Driver<()>,
     ) -> bool {
         let volume = usize::from(key.volume);
@@ -259,7 +259,7 @@ impl ZfsArray {
                 }
             }
         }
-        if purpose != Purpose::Prefetch {
+        if let Some(waiter) = waiter {
             match self.host.waiting.entry(cached_as) {
                 Entry::Vacant(none) => _ = none.insert((waiter, Vec::new())),
                 Entry::Occupied(mut others) => others.get_mut().1.push(waiter),
@@ -281,7 +281,7 @@ impl ZfsArray {
             return true;
         }
         let above = BlockKey { volume: key.volume, level, number: key.number / POINTERS };
-        let waiter = Waiter::Fetch(fetch);
+        let waiter = Some(Waiter::Fetch(fetch));
         self.request(now_ns, above, Purpose::Metadata, waiter, driver)
     }
 
@@ -310,10 +310,10 @@ impl ZfsArray {
     }
 
     fn prefetch(&mut self, now_ns: u64, key: BlockKey, driver: &mut impl Driver<()>) {
-        // Nobody waits for it.
-        let (cached_as, purpose) = (self.space.cached_as(key).encode(), Purpose::Prefetch);
-        let none = Waiter::Fetch(Fetch { key: key.encode(), cached_as, purpose });
-        if !self.arc.contains(cached_as) && !self.request(now_ns, key, purpose, none, driver) {
+        let cached_as = self.space.cached_as(key).encode();
+        if !self.arc.contains(cached_as)
+            && !self.request(now_ns, key, Purpose::Prefetch, None, driver)
+        {
             self.counters.read_ahead_blocks += 1;
         }
     }

@@ -10,8 +10,7 @@
 //! their pointers (`WR_INDIRECT`, `zvol_get_data`, `dmu_sync`). Its log block comes after them. What is written again
 //! in the same transaction group is freed and gets another place (`dbuf_unoverride`).
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use strewn_array::{OperationId, Slots};
 use strewn_base::state::SavedValue;
 
@@ -66,7 +65,7 @@ pub struct IntentLog {
     /// Log blocks on log vdevs or among the data, of the open transaction group.
     allocated: Vec<Dva>,
     /// Blocks of the open transaction group that are written in place, by their keys.
-    placed: HashMap<u64, Block>,
+    placed: FxHashMap<u64, Block>,
     in_place: Slots<InPlace>,
     /// Bytes of the pool that both have among the data, parity included.
     among_data_bytes: u64,
@@ -85,7 +84,7 @@ impl IntentLog {
             next_vdev: 0,
             cursors: vec![0; vdevs],
             allocated: Vec::new(),
-            placed: HashMap::new(),
+            placed: FxHashMap::default(),
             in_place: Slots::new(),
             among_data_bytes: 0,
             stalled: [Vec::new(), Vec::new()],
@@ -111,7 +110,6 @@ impl IntentLog {
         let mut writes = Vec::new();
         let taken = pool.most_allocated_bytes(bytes);
         for key in blocks.clone() {
-            self.forget_placed(key, bytes, pool);
             let mut copies = [Block::HOLE];
             let has_room = self.among_data_bytes + taken <= room_bytes;
             let stage = Stage::Data;
@@ -144,7 +142,7 @@ impl IntentLog {
     }
 
     /// Takes the blocks that the transaction group which is to be written has in place already.
-    pub fn take_placed(&mut self) -> HashMap<u64, Block> {
+    pub fn take_placed(&mut self) -> FxHashMap<u64, Block> {
         std::mem::take(&mut self.placed)
     }
 

@@ -1,7 +1,8 @@
 //! Writing a transaction group.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
+use rustc_hash::FxHashMap;
 use strewn_array::{Acknowledge, Driver, ProcessorWork, Work};
 use strewn_base::BLOCK_BYTES;
 
@@ -62,7 +63,7 @@ impl Space {
     fn sync(
         &mut self,
         blocks: &[Vec<u32>],
-        placed: &HashMap<u64, Block>,
+        placed: &FxHashMap<u64, Block>,
         after: After,
     ) -> Result<Vec<BlockWrite>, NoRoom> {
         let mut writes = Vec::new();
@@ -101,7 +102,7 @@ impl Space {
             for first in (0..blocks).step_by(in_txg as usize) {
                 let mut dirty = vec![Vec::new(); config.volumes.len()];
                 dirty[number] = (first..blocks.min(first.saturating_add(in_txg))).collect();
-                self.sync(&dirty, &HashMap::new(), After::default())?;
+                self.sync(&dirty, &FxHashMap::default(), After::default())?;
                 self.pool.sync_done();
             }
         }

@@ -51,12 +51,13 @@ impl Zfs {
         let [table] = section.inner("zfs") else { return };
         let named = |name: &Option<String>| luns.iter().find(|lun| lun.name == *name);
         // What origins' snapshots have, their volumes must be able to write once more.
-        let sum = |luns: &mut dyn Iterator<Item = &Lun>| {
-            luns.fold(0u64, |sum, lun| sum.saturating_add(lun.bytes))
-        };
-        let reserved = sum(&mut luns.iter().filter(|lun| !self.is_clone(lun)));
-        let is_origin = |lun: &&Lun| self.clones.iter().any(|clone| clone.origin == lun.name);
-        let held = sum(&mut luns.iter().filter(is_origin));
+        let (mut reserved, mut held) = (0u64, 0u64);
+        for lun in luns.iter().filter(|lun| !self.is_clone(lun)) {
+            reserved = reserved.saturating_add(lun.bytes);
+            if self.clones.iter().any(|clone| clone.origin == lun.name) {
+                held = held.saturating_add(lun.bytes);
+            }
+        }
         let are_there =
             |clone: &VolumeClone| named(&clone.lun).is_some() && named(&clone.origin).is_some();
         let is_known = table.are_right(&["clone", "sparse", "recordsize"])
