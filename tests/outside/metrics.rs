@@ -12,6 +12,9 @@ use crate::array::Array;
 use crate::common::{Folder, PROJECT};
 use crate::tools::{command, needs, run};
 
+/// The one for which Debian has packages.
+const PYTHON: &str = "/usr/bin/python3";
+
 /// Gets the page from a Unix socket, parses it, and prints what is in it.
 const PARSE: &str = r#"
 import socket, sys
@@ -28,17 +31,15 @@ for family in text_string_to_metric_families(answer.split(b"\r\n\r\n", 1)[1].dec
 "#;
 
 pub fn another_parser_reads_what_an_array_tells() -> Result<(), Missing> {
-    let known = Command::new("python3").args(["-c", "import prometheus_client"]).output();
+    let known = Command::new(PYTHON).args(["-c", "import prometheus_client"]).output();
     if !known.is_ok_and(|known| known.status.success()) {
-        return Err(Missing::new(
-            "no prometheus_client for python3",
-            "pip install prometheus_client",
-        ));
+        let remedy = "apt-get install python3-prometheus-client";
+        return Err(Missing::new(format!("no prometheus_client for {PYTHON}"), remedy));
     }
     let array = Array::new("raid-dp", 64);
     let socket = array.folder().join("metrics.sock");
     let served = array.serve(&["--metrics", socket.to_str().unwrap()]);
-    let read = Command::new("python3").args(["-c", PARSE]).arg(&socket).output().unwrap();
+    let read = Command::new(PYTHON).args(["-c", PARSE]).arg(&socket).output().unwrap();
     assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
     let families = String::from_utf8(read.stdout).unwrap();
     for family in [
