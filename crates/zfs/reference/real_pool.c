@@ -247,7 +247,7 @@ static void
 parse(int argc, char **argv)
 {
 	int letter;
-	while ((letter = getopt(argc, argv, "t:p:d:n:v:u:X:a:o:b:P:x:s:T:D:B:E:L:K:M:g:S:C:c:1Aer")) != -1) {
+	while ((letter = getopt(argc, argv, "t:p:d:n:v:u:X:a:o:b:P:x:s:T:D:B:E:L:K:M:g:S:C:c:1AeFr")) != -1) {
 		switch (letter) {
 		case 't': opt.type = optarg; break;
 		case 'p': opt.parity = atoi(optarg); break;
@@ -274,6 +274,7 @@ parse(int argc, char **argv)
 		case 'S': opt.spares = atoi(optarg); break;
 		case 'C': opt.places = optarg; break;
 		case 'c': opt.places_every = atoi(optarg); break;
+		case 'F': no_slop = 1; break;
 		case '1': one_thread = 1; break;
 		case 'e': opt.settle = 1; break;
 		case 'r': opt.read = 1; break;

@@ -5,6 +5,7 @@
 
 extern FILE *event_log;		/* where allocations and frees are written, or NULL */
 extern int one_thread;		/* each task queue has one thread, and random numbers repeat */
+extern int no_slop;		/* hosts may write until the pool is full */
 extern int positioning_us;	/* time a drive takes for a command that does not follow its last */
 extern int command_us;		/* what any command takes then besides */
 extern int megabytes_a_second;	/* what a drive transfers then */

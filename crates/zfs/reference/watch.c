@@ -7,8 +7,10 @@
 #include <sys/vdev_impl.h>
 #include <sys/vdev_file.h>
 #include <sys/metaslab_impl.h>
+#include <sys/dsl_pool.h>
 #include <sys/zio_checksum.h>
 #include <sys/syscall.h>
+#include <ctype.h>
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -23,7 +25,7 @@ static taskq_t *drive_queue;		/* file vdevs hand their commands to its threads *
 /* ---- The event log ---- */
 
 FILE *event_log;
-int one_thread, positioning_us, command_us, megabytes_a_second = 150;
+int one_thread, no_slop, positioning_us, command_us, megabytes_a_second = 150;
 
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -49,7 +51,8 @@ write_frees(uint64_t txg, int pass)
 {
 	if (free_count == 0 || (frees->txg == txg && frees->pass == pass))
 		return;
-	qsort(frees, free_count, sizeof (*frees), compare_frees);
+	if (!one_thread)
+		qsort(frees, free_count, sizeof (*frees), compare_frees);
 	for (struct free *f = frees; f < frees + free_count; f++)
 		fprintf(event_log, "F %llu %d %llu:%llu:%llu\n", (u_longlong_t)f->txg, f->pass, (u_longlong_t)f->vdev,
 		    (u_longlong_t)f->offset, (u_longlong_t)f->asize);
@@ -75,13 +78,15 @@ log_dva(const dva_t *dva)
 }
 
 static void
-log_block(char event, zio_t *zio, uint64_t txg, uint64_t psize, const blkptr_t *bp)
+log_block(char event, zio_t *zio, uint64_t txg, uint64_t psize, int copies, const blkptr_t *bp)
 {
 	zbookmark_phys_t *b = &zio->io_bookmark;
 	write_frees(txg, spa_sync_pass(zio->io_spa));
 	fprintf(event_log, "%c %llu %d %llu %llu %lld %llu %d %llu", event, (u_longlong_t)txg, spa_sync_pass(zio->io_spa),
 	    (u_longlong_t)b->zb_objset, (u_longlong_t)b->zb_object, (longlong_t)b->zb_level, (u_longlong_t)b->zb_blkid,
 	    zio->io_prop.zp_type, (u_longlong_t)psize);
+	if (islower(event))
+		fprintf(event_log, " %d", copies);
 	for (int d = 0; d < SPA_DVAS_PER_BP && DVA_IS_VALID(&bp->blk_dva[d]); d++)
 		log_dva(&bp->blk_dva[d]);
 	fprintf(event_log, "\n");
@@ -94,10 +99,19 @@ metaslab_alloc(spa_t *spa, metaslab_class_t *class, uint64_t psize, blkptr_t *bp
 {
 	pthread_mutex_lock(&log_lock);
 	int error = LIBRARY(metaslab_alloc)(spa, class, psize, bp, copies, txg, hint, flags, list, zio, allocator);
-	if (event_log != NULL && zio != NULL && error == 0)
-		log_block('A', zio, txg, psize, bp);
+	if (event_log != NULL && zio != NULL) {
+		char event = flags & METASLAB_GANG_HEADER ? 'H' : flags & METASLAB_GANG_CHILD ? 'C' : 'A';
+		log_block(error == 0 ? event : tolower(event), zio, txg, psize, copies, bp);
+	}
 	pthread_mutex_unlock(&log_lock);
 	return (error);
+}
+
+/* Hosts may write until the pool is full: small pools refuse them the second half of their space otherwise. */
+EXPORTED uint64_t
+dsl_pool_adjustedsize(dsl_pool_t *pool, zfs_space_check_t policy)
+{
+	return (LIBRARY(dsl_pool_adjustedsize)(pool, no_slop ? ZFS_SPACE_CHECK_NONE : policy));
 }
 
 /* From pass 2 on, a block that this transaction group has already written is rewritten in place: it has addresses. */
@@ -108,7 +122,7 @@ zio_checksum_compute(zio_t *zio, enum zio_checksum checksum, abd_t *abd, uint64_
 	if (event_log != NULL && zio->io_type == ZIO_TYPE_WRITE && bp != NULL && zio->io_logical == zio &&
 	    BP_GET_LOGICAL_BIRTH(bp) == zio->io_txg && DVA_IS_VALID(&bp->blk_dva[0])) {
 		pthread_mutex_lock(&log_lock);
-		log_block('R', zio, zio->io_txg, size, bp);
+		log_block('R', zio, zio->io_txg, size, 0, bp);
 		pthread_mutex_unlock(&log_lock);
 	}
 	LIBRARY(zio_checksum_compute)(zio, checksum, abd, size);

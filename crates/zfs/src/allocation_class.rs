@@ -97,6 +97,11 @@ impl ClassGroups {
         place.map_or(self.rotor, |place| (place + 1) % self.ring.len())
     }
 
+    /// The place of a vdev, or the one whose turn it is if it is of another class.
+    pub fn place_beside(&self, vdev: usize) -> usize {
+        self.ring.iter().position(|other| *other == vdev).unwrap_or(self.rotor)
+    }
+
     /// Bytes are allocated at a place, whose turn ends with so many.
     pub fn take(&mut self, place: usize, bytes: u64, most: i64) {
         self.turn += bytes;

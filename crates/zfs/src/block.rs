@@ -4,7 +4,8 @@ use strewn_base::SECTOR_BYTES;
 use strewn_base::state::SavedValue;
 
 use crate::allocation_class::Contents;
-use crate::pool::{Dva, NoRoom, Pool};
+use crate::dva::{Dva, NoRoom};
+use crate::pool::Pool;
 
 /// Bits for the sector within a vdev: 2^57 bytes.
 const SECTOR_BITS: u32 = 48;

@@ -69,6 +69,8 @@ pub struct Metaslab {
     allocated: u32,
     /// Allocated since.
     allocating: u32,
+    /// In use after the last transaction group, deferred ones included.
+    counted: u32,
     /// Where the next block goes, by the power of two that divides its bytes (`ms_lbas`).
     cursors: [u32; 64],
     /// What was free when the space map was last written, freed blocks included. None has been written at first.
@@ -100,6 +102,7 @@ impl Metaslab {
             deferred_sectors: [0; DEFERRED],
             allocated: 0,
             allocating: 0,
+            counted: 0,
             cursors: [0; 64],
             space_map: None,
             fragmentation: 0,
@@ -190,6 +193,12 @@ impl Metaslab {
         self.freeing.push((start, sectors));
     }
 
+    /// Takes back an allocation of the transaction group that is syncing: it may be allocated at once.
+    pub fn unallocate(&mut self, start: u32, sectors: u32) {
+        self.free.add(start, sectors);
+        self.allocating -= sectors;
+    }
+
     /// Its weight as of now.
     pub fn weight_now(&self) -> Weight {
         let histogram = self.free.histogram();
@@ -253,8 +262,9 @@ impl Metaslab {
         self.deferred_sectors.iter().sum()
     }
 
-    /// The transaction group is synced. What was freed two before may be allocated.
-    pub fn sync_done(&mut self, txg: u64, version: Version, defers: bool) {
+    /// The transaction group is synced. What was freed two before may be allocated. Returns how many more sectors it has
+    /// than after the transaction group before, deferred ones included.
+    pub fn sync_done(&mut self, txg: u64, version: Version, defers: bool) -> i64 {
         let parity = txg as usize % DEFERRED;
         let slot = &mut self.deferred[parity];
         if let Some(ranges) = &mut self.to_trim {
@@ -285,6 +295,8 @@ impl Metaslab {
             self.weight_now()
         };
         self.weight.claimed = claimed;
+        let now = self.allocated + self.deferred();
+        i64::from(now) - i64::from(std::mem::replace(&mut self.counted, now))
     }
 }
 

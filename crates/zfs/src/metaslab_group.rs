@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 
 use strewn_base::state::SavedValue;
 
+use crate::changed::Changed;
 use crate::fragmentation::Version;
 use crate::metaslab::{Metaslab, Rank, Weight};
 use crate::vdev::Vdev;
@@ -25,6 +26,9 @@ pub struct MetaslabGroup {
     shift: u8,
     /// Metaslabs that first copies are allocated from, and second ones.
     active: [Option<u32>; 2],
+    /// Those that the transaction group has changed since its last sync pass, and before.
+    changed: Changed,
+    synced: Changed,
 }
 
 /// A block in a group: its metaslab and its first sector there.
@@ -44,11 +48,15 @@ impl MetaslabGroup {
             let new = Metaslab::new(vdev.metaslab_sectors(number), vdev.ashift);
             if trims { new.that_trims() } else { new }
         };
+        let mut changed = Changed::default();
+        (0..size.count).for_each(|metaslab| changed.add(metaslab));
         Self {
             metaslabs: (0..size.count).map(metaslab).collect(),
             excluded,
             shift: size.shift - vdev.ashift,
             active: [None; 2],
+            changed,
+            synced: Changed::default(),
         }
     }
 
@@ -140,6 +148,7 @@ impl MetaslabGroup {
             if metaslab.has_room(sectors)
                 && let Some(sector) = metaslab.allocate(sectors)
             {
+                self.changed.add(id);
                 // Later passes write little, and would only dirty more space maps.
                 if first_pass && metaslab.may_passivate() {
                     self.passivate(id);
@@ -167,20 +176,46 @@ impl MetaslabGroup {
 
     /// Frees sectors in the transaction group that is syncing.
     pub fn free(&mut self, sector: u64, sectors: u32) {
-        let id = sector >> self.shift;
-        let within = (sector & ((1 << self.shift) - 1)) as u32;
-        self.metaslabs[id as usize].free_at(within, sectors);
+        let (id, within) = self.within(sector);
+        self.metaslabs[id].free_at(within, sectors);
+        self.changed.add(id as u32);
+    }
+
+    /// Takes back an allocation of the transaction group that is syncing.
+    pub fn unallocate(&mut self, sector: u64, sectors: u32) {
+        let (id, within) = self.within(sector);
+        self.metaslabs[id].unallocate(within, sectors);
+    }
+
+    /// The metaslab of a sector, and the sector within it.
+    fn within(&self, sector: u64) -> (usize, u32) {
+        ((sector >> self.shift) as usize, (sector & ((1 << self.shift) - 1)) as u32)
+    }
+
+    /// Whether the transaction group has changed any since its last sync pass.
+    pub fn is_changed(&self) -> bool {
+        !self.changed.is_empty()
     }
 
     /// A sync pass is written.
     pub fn sync(&mut self) {
-        self.metaslabs.iter_mut().for_each(Metaslab::sync);
+        while let Some(id) = self.changed.pop() {
+            self.metaslabs[id as usize].sync();
+            self.synced.add(id);
+        }
     }
 
-    /// The transaction group is synced.
-    pub fn sync_done(&mut self, txg: u64, version: Version, defers: bool) {
-        for metaslab in &mut self.metaslabs {
-            metaslab.sync_done(txg, version, defers);
+    /// The transaction group is synced. `defers` is told how many more sectors a metaslab has than before, and says
+    /// whether the next one keeps back what was freed.
+    pub fn sync_done(&mut self, txg: u64, version: Version, mut defers: impl FnMut(i64) -> bool) {
+        let mut keeps_back = defers(0);
+        while let Some(id) = self.synced.pop() {
+            let metaslab = &mut self.metaslabs[id as usize];
+            keeps_back = defers(metaslab.sync_done(txg, version, keeps_back));
+            // Until all that was freed may be allocated.
+            if metaslab.deferred() > 0 {
+                self.changed.add(id);
+            }
         }
     }
 

@@ -49,14 +49,20 @@ impl NormalSpace {
         self.scale_down = vdev.scale_down;
     }
 
-    /// What is kept free of it, parity included (`spa_get_slop_space`). What the intent log has counts as kept free, up
-    /// to half of it.
+    /// What is kept free of it, parity included.
     #[must_use]
     pub fn kept_free(&self) -> u64 {
+        let kept = u128::from(self.kept_free_for_data());
+        (kept * u128::from(self.bytes) / u128::from(self.data_bytes.max(1))) as u64
+    }
+
+    /// What is kept free of it, as space for data (`spa_get_slop_space`). What the intent log has counts as kept free,
+    /// up to half of it.
+    #[must_use]
+    pub fn kept_free_for_data(&self) -> u64 {
         let by = u64::from(self.scale_down.max(1));
         let kept = (self.data_bytes >> SLOP_SHIFT).min(MOST_SLOP_BYTES / by);
         let kept = kept - self.log_bytes.min(kept / 2);
-        let kept = kept.max((LEAST_SLOP_BYTES / by).min(self.data_bytes / 2));
-        (u128::from(kept) * u128::from(self.bytes) / u128::from(self.data_bytes.max(1))) as u64
+        kept.max((LEAST_SLOP_BYTES / by).min(self.data_bytes / 2))
     }
 }

@@ -8,75 +8,18 @@ use strewn_base::state::SavedValue;
 
 use crate::allocation_class::{AllocationClass, ClassGroups, Contents, Spilled};
 use crate::autotrim::{TrimTurn, Trimmed, trim};
+use crate::changed::Changed;
+use crate::dva::{Copies, Dva, MOST_COPIES, NoRoom, Piece};
 use crate::fragmentation::Version;
 use crate::metaslab_group::{MetaslabGroup, PlaceInGroup};
 use crate::normal_space::NormalSpace;
 use crate::vdev::{MetaslabSize, Vdev};
-
-/// Most copies of a block.
-pub const MOST_COPIES: usize = 3;
 
 /// What is allocated from one data drive of a vdev before the next vdev has its turn (`metaslab_aliquot` of 2.3).
 const ALIQUOT_BYTES: u64 = 1 << 20;
 
 /// What is kept of the special class for metadata, in percent (`zfs_special_class_metadata_reserve_pct`).
 pub const METADATA_RESERVE_PERCENT: u64 = 25;
-
-/// Where a copy of a block lies: a data virtual address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, SavedValue)]
-pub struct Dva {
-    /// Top-level vdev.
-    pub vdev: u16,
-    /// Bytes from the start of its allocatable space.
-    pub offset: u64,
-    /// Bytes that the block takes there, parity included.
-    pub allocated_bytes: u64,
-}
-
-/// The copies of a block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Copies {
-    placed: [Dva; MOST_COPIES],
-    count: u8,
-}
-
-impl Copies {
-    const NONE: Self =
-        Self { placed: [Dva { vdev: 0, offset: 0, allocated_bytes: 0 }; MOST_COPIES], count: 0 };
-
-    fn push(&mut self, dva: Dva) {
-        self.placed[usize::from(self.count)] = dva;
-        self.count += 1;
-    }
-}
-
-impl std::ops::Deref for Copies {
-    type Target = [Dva];
-
-    fn deref(&self) -> &[Dva] {
-        &self.placed[..self.count.into()]
-    }
-}
-
-/// There is no room for a block, not even in pieces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoRoom {
-    /// Bytes of the block on disk.
-    pub bytes: u64,
-}
-
-impl std::fmt::Display for NoRoom {
-    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            to,
-            "the pool is full: there is no room for a block of {} bytes; give smaller LUNs, more vdevs or, for a run that \
-             is scaled down, a larger scale",
-            self.bytes
-        )
-    }
-}
-
-impl std::error::Error for NoRoom {}
 
 /// What decides where blocks go, beside the vdevs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -145,25 +88,23 @@ pub struct Pool {
     /// That of the vdevs of the normal class.
     normal_space: NormalSpace,
     first_pass: bool,
+    /// Vdevs that the transaction group has changed since its last sync pass, and before.
+    changed: Changed,
+    synced: Changed,
     txg: u64,
     /// Blocks in pieces, by the place of each copy of their header. The first has the pieces.
-    gangs: BTreeMap<(u16, u64), Vec<Piece>>,
+    pub(crate) gangs: BTreeMap<(u16, u64), Vec<Piece>>,
 }
 
-/// A piece of a block that found no room in one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
-pub struct Piece {
-    /// Where a copy of it lies.
-    pub dva: Dva,
-    /// Its bytes without parity.
-    pub bytes: u64,
+/// How room for a block is sought.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Search<'a> {
+    /// In all metaslabs, those of other copies too, if it is not found soon. Others are rather divided than searched
+    /// for at length.
+    pub is_hard: bool,
+    /// First on the vdevs of these, copy by copy.
+    pub beside: &'a [Dva],
 }
-
-/// Pieces of a block in pieces, each of which may be in pieces itself (`SPA_GBH_NBLKPTRS`).
-const GANG_PIECES: u64 = 3;
-
-/// Bytes of the header that leads to them.
-const GANG_HEADER_BYTES: u64 = 512;
 
 impl Pool {
     /// Whether more is free than is kept free.
@@ -190,6 +131,8 @@ impl Pool {
             classes: Default::default(),
             spilled: Spilled::default(),
             normal_space: NormalSpace::default(),
+            changed: Changed::default(),
+            synced: Changed::default(),
             first_pass: true,
             txg: FIRST_TXG,
             gangs: BTreeMap::new(),
@@ -226,6 +169,7 @@ impl Pool {
             is_open: false,
         });
         self.classes[class as usize].activate(self.tops.len() - 1);
+        self.changed.add(self.tops.len() as u32 - 1);
         if self.txg == FIRST_TXG {
             self.open_new();
         }
@@ -321,7 +265,7 @@ impl Pool {
         if self.preferred_class(contents, bytes) == AllocationClass::Special {
             let may = contents == Contents::Metadata || self.has_special_room_for_data();
             let special = AllocationClass::Special;
-            match may.then(|| self.allocate_in(special, bytes, copies)) {
+            match may.then(|| self.allocate_in(special, bytes, copies, Search::default())) {
                 Some(Ok(placed)) => return Ok((placed, false)),
                 _ => self.spilled.add(contents),
             }
@@ -335,7 +279,8 @@ impl Pool {
     /// Allocates a block of the intent log on a log vdev (`zio_alloc_zil`); `None` if there is none with room.
     pub(crate) fn allocate_log(&mut self, bytes: u64) -> Option<Dva> {
         let class = AllocationClass::Log;
-        let placed = *self.allocate_in(class, bytes, 1).ok()?.first()?;
+        let search = Search { is_hard: true, ..Search::default() };
+        let placed = *self.allocate_in(class, bytes, 1, search).ok()?.first()?;
         // Each goes to the next vdev (`METASLAB_ZIL`).
         self.classes[class as usize].end_turn_of(placed.vdev.into());
         Some(placed)
@@ -355,7 +300,16 @@ impl Pool {
     /// # Panics
     /// If a block has more than three copies, or none.
     pub fn allocate(&mut self, bytes: u64, copies: usize) -> Result<Copies, NoRoom> {
-        self.allocate_in(AllocationClass::Normal, bytes, copies)
+        self.allocate_normal(bytes, copies, Search::default())
+    }
+
+    pub(crate) fn allocate_normal(
+        &mut self,
+        bytes: u64,
+        copies: usize,
+        search: Search<'_>,
+    ) -> Result<Copies, NoRoom> {
+        self.allocate_in(AllocationClass::Normal, bytes, copies, search)
     }
 
     fn allocate_in(
@@ -363,14 +317,15 @@ impl Pool {
         class: AllocationClass,
         bytes: u64,
         copies: usize,
+        search: Search<'_>,
     ) -> Result<Copies, NoRoom> {
         assert!((1..=MOST_COPIES).contains(&copies));
         let mut placed = Copies::NONE;
         for _ in 0..copies {
-            match self.allocate_copy(class, bytes, &placed) {
+            match self.allocate_copy(class, bytes, &placed, search) {
                 Some(dva) => placed.push(dva),
                 None => {
-                    placed.iter().for_each(|dva| self.free(*dva));
+                    placed.iter().for_each(|dva| self.unallocate(*dva));
                     return Err(NoRoom { bytes });
                 }
             }
@@ -378,91 +333,22 @@ impl Pool {
         Ok(placed)
     }
 
-    /// Allocates a block in pieces, for which there is no room in one (`zio_write_gang_block`). Returns the copies of
-    /// its header; [`pieces`](Self::pieces) has the rest.
-    ///
-    /// # Errors
-    /// If there is no room for the pieces either. Nothing is allocated then.
-    pub(crate) fn allocate_in_pieces(
+    fn allocate_copy(
         &mut self,
+        class: AllocationClass,
         bytes: u64,
-        copies: usize,
-    ) -> Result<Copies, NoRoom> {
-        let header = self.allocate(GANG_HEADER_BYTES, copies)?;
-        let mut pieces = Vec::new();
-        if let Err(error) = self.add_pieces(bytes, copies, &mut pieces) {
-            pieces.iter().for_each(|piece| self.free(piece.dva));
-            header.iter().for_each(|dva| self.free(*dva));
-            return Err(error);
-        }
-        for dva in header.iter() {
-            self.gangs.insert((dva.vdev, dva.offset), std::mem::take(&mut pieces));
-        }
-        Ok(header)
-    }
-
-    fn add_pieces(
-        &mut self,
-        bytes: u64,
-        copies: usize,
-        pieces: &mut Vec<Piece>,
-    ) -> Result<(), NoRoom> {
-        let least = self.sector_bytes();
-        if bytes <= least {
-            return Err(NoRoom { bytes });
-        }
-        let mut left = bytes;
-        for piece in 0..GANG_PIECES {
-            let part = left.div_ceil(GANG_PIECES - piece).next_multiple_of(least).min(left);
-            if part == 0 {
-                break;
-            }
-            left -= part;
-            match self.allocate(part, copies) {
-                Ok(placed) => {
-                    pieces.extend(placed.iter().map(|dva| Piece { dva: *dva, bytes: part }));
-                }
-                // A piece in pieces has a header of its own.
-                Err(_) => {
-                    let header = self.allocate(GANG_HEADER_BYTES, copies)?;
-                    let bytes = GANG_HEADER_BYTES;
-                    pieces.extend(header.iter().map(|dva| Piece { dva: *dva, bytes }));
-                    self.add_pieces(part, copies, pieces)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The pieces of a block with a header there; `None` for a block in one piece.
-    #[inline]
-    pub(crate) fn pieces(&self, vdev: u16, offset: u64) -> Option<&[Piece]> {
-        match self.gangs.is_empty() {
-            true => None,
-            false => self.gangs.get(&(vdev, offset)).map(Vec::as_slice),
-        }
-    }
-
-    /// Frees a copy of a block of so many bytes, and its pieces with the first.
-    pub(crate) fn free_block(&mut self, vdev: u16, offset: u64, bytes: u64) {
-        let pieces = match self.gangs.is_empty() {
-            true => None,
-            false => self.gangs.remove(&(vdev, offset)),
-        };
-        let bytes = if pieces.is_some() { GANG_HEADER_BYTES } else { bytes };
-        let allocated_bytes = self.allocated_bytes(vdev, bytes);
-        self.free(Dva { vdev, offset, allocated_bytes });
-        pieces.into_iter().flatten().for_each(|piece| self.free(piece.dva));
-    }
-
-    fn allocate_copy(&mut self, class: AllocationClass, bytes: u64, others: &[Dva]) -> Option<Dva> {
+        others: &[Dva],
+        search: Search<'_>,
+    ) -> Option<Dva> {
         let groups = &self.classes[class as usize];
         let count = groups.vdevs().len();
-        let first = groups.first_for(others.last().map(|dva| dva.vdev.into()));
+        let vdev = |dva: &Dva| usize::from(dva.vdev);
+        let first = match search.beside.get(others.len()) {
+            Some(leader) => groups.place_beside(vdev(leader)),
+            None => groups.first_for(others.last().map(vdev)),
+        };
         for try_hard in [false, true] {
-            // What is larger than the least block is rather divided than searched for at length.
-            let least = 1 << self.tops[0].vdev.ashift;
-            if try_hard && bytes > least {
+            if try_hard && !search.is_hard && bytes > self.sector_bytes() {
                 break;
             }
             for turn in 0..count {
@@ -503,6 +389,7 @@ impl Pool {
         let sectors = (allocated_bytes >> ashift) as u32;
         let PlaceInGroup { metaslab, sector } =
             top.group.allocate(sectors, &here[..count], first_pass, hard)?;
+        self.changed.add(at as u32);
         // A vdev that is emptier than the others, for its size, has a longer turn.
         if groups.turn() == 0 {
             let open =
@@ -538,25 +425,48 @@ impl Pool {
 
     /// Frees a copy of a block in the transaction group that is syncing. It may be allocated again three later.
     pub fn free(&mut self, dva: Dva) {
+        self.changed.add(dva.vdev.into());
         let top = &mut self.tops[usize::from(dva.vdev)];
         let ashift = top.vdev.ashift;
         top.group.free(dva.offset >> ashift, (dva.allocated_bytes >> ashift) as u32);
     }
 
+    /// Takes back an allocation of this transaction group (`metaslab_unalloc_dva`).
+    pub(crate) fn unallocate(&mut self, dva: Dva) {
+        let top = &mut self.tops[usize::from(dva.vdev)];
+        let ashift = top.vdev.ashift;
+        top.group.unallocate(dva.offset >> ashift, (dva.allocated_bytes >> ashift) as u32);
+    }
+
     /// A sync pass is written.
     pub fn sync_pass(&mut self) {
-        self.tops.iter_mut().for_each(|top| top.group.sync());
+        while let Some(at) = self.changed.pop() {
+            self.tops[at as usize].group.sync();
+            self.synced.add(at);
+        }
         self.first_pass = false;
     }
 
     /// The transaction group is synced.
     pub fn sync_done(&mut self) {
-        // Close to full, freed blocks are not kept back.
-        let defers = self.keeps_slop();
+        self.sync_pass();
+        // Close to full, freed blocks are not kept back. How full it is changes with each metaslab, and is known with
+        // parity, where what is kept free is without (`metaslab_sync_done`).
+        let before: u64 = self.normal().map(|top| top.allocated).sum();
+        let kept_free = self.normal_space.kept_free_for_data();
+        let mut spare = self.bytes() as i64 - before as i64 - kept_free as i64;
         let (txg, version) = (self.txg, self.version);
-        for top in &mut self.tops {
-            top.group.sync_done(txg, version, defers);
-            top.allocated = top.group.allocated() << top.vdev.ashift;
+        while let Some(at) = self.synced.pop() {
+            let top = &mut self.tops[at as usize];
+            let (is_normal, ashift) = (top.class == AllocationClass::Normal, top.vdev.ashift);
+            top.group.sync_done(txg, version, |more_sectors| {
+                spare -= if is_normal { more_sectors << ashift } else { 0 };
+                spare > 0
+            });
+            top.allocated = top.group.allocated() << ashift;
+            if top.group.is_changed() {
+                self.changed.add(at);
+            }
         }
         self.first_pass = true;
         self.txg += 1;

@@ -10,7 +10,8 @@ use std::collections::VecDeque;
 use strewn_base::state::SavedValue;
 
 use crate::block::{Block, BlockWrite, Stage};
-use crate::pool::{NoRoom, Pool};
+use crate::dva::NoRoom;
+use crate::pool::Pool;
 
 /// Copies of the pool's own objects.
 const COPIES: usize = 3;

@@ -5,8 +5,9 @@ use strewn_base::state::SavedValue;
 
 use crate::allocation_class::Contents;
 use crate::block::{Block, BlockWrite, Stage};
+use crate::dva::NoRoom;
 use crate::order::AllocationOrder;
-use crate::pool::{NoRoom, Pool};
+use crate::pool::Pool;
 use crate::snapshots::Snapshots;
 
 /// Pointers in an indirect block of 128 KiB.

@@ -2,6 +2,7 @@
 
 mod redundancy;
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
@@ -13,6 +14,7 @@ use strewn_base::state::SavedValue;
 use strewn_raid::SpindleIndex;
 
 use super::resilver::MissingBlocks;
+use crate::dva::{Dva, Piece};
 use crate::io_scheduler::{Class, IoScheduler, Request, SchedulerOptions};
 use crate::raid_z::Column;
 use crate::vdev::{LABEL_END_BYTES, LABEL_START_BYTES, Vdev};
@@ -100,6 +102,8 @@ pub struct Drives {
     /// Columns of host reads, partial writes and metadata that were lost, and that have not been counted yet.
     lost_columns: [u64; 3],
     blocks: Slots<BlockIo>,
+    /// What is to be read yet of blocks in pieces.
+    later: FxHashMap<u32, VecDeque<Vec<Piece>>>,
     /// Blocks that are read ahead, by key.
     prefetches: FxHashMap<u64, u32>,
     commands: Slots<Command>,
@@ -130,6 +134,7 @@ impl Drives {
             missing: vec![None; drives],
             lost_columns: [0; 3],
             blocks: Slots::new(),
+            later: FxHashMap::default(),
             prefetches: FxHashMap::default(),
             commands: Slots::new(),
             touched: Vec::new(),
@@ -166,14 +171,14 @@ impl Drives {
         self.failed[drive] || self.missing[drive].is_some()
     }
 
-    /// Reads a block.
+    /// Reads a block: what is there, and then what that leads to, step by step.
     pub fn read(
         &mut self,
         now_ns: u64,
         key: u64,
         purpose: Purpose,
         (at, bytes): ((u16, u64), u32),
-        rest: impl Iterator<Item = ((u16, u64), u32)>,
+        later: Vec<Vec<Piece>>,
     ) {
         let class = match purpose {
             Purpose::Prefetch | Purpose::Send => Class::AsyncRead,
@@ -185,7 +190,9 @@ impl Drives {
         }
         let id = id as u32;
         self.push_read(now_ns, id, at, bytes);
-        rest.for_each(|(at, bytes)| self.push_read(now_ns, id, at, bytes));
+        if !later.is_empty() {
+            self.later.insert(id, later.into());
+        }
         self.finish_if_done(id);
     }
 
@@ -412,6 +419,7 @@ impl Drives {
     fn finish_if_done(&mut self, id: u32) {
         if self.block(id).left == 0 {
             let io = self.blocks.remove(id as usize);
+            self.later.remove(&id);
             if io.purpose == Purpose::Prefetch {
                 self.prefetches.remove(&io.key);
             }
@@ -458,16 +466,28 @@ impl Drives {
     }
 
     /// A command is done.
-    pub fn complete(&mut self, tag: Tag) {
+    pub fn complete(&mut self, now_ns: u64, tag: Tag) {
         let Command { drive, class, mut owners } = self.commands.remove(tag.number() as usize);
         self.queues[usize::from(drive)].completed(class);
         self.touched.push(drive);
         for owner in owners.drain(..) {
             let id = owner & !PARITY;
             self.block_mut(id).left -= 1;
+            self.go_on_reading(now_ns, id);
             self.finish_if_done(id);
         }
         self.unused.push(owners);
+    }
+
+    /// Reads what a header has led to, if a block in pieces has been read that far.
+    fn go_on_reading(&mut self, now_ns: u64, id: u32) {
+        if self.later.is_empty() || self.block(id).left > 0 {
+            return;
+        }
+        let pieces = self.later.get_mut(&id).and_then(VecDeque::pop_front).unwrap_or_default();
+        for Piece { dva: Dva { vdev, offset, .. }, bytes, .. } in pieces {
+            self.push_read(now_ns, id, (vdev, offset), bytes as u32);
+        }
     }
 
     /// A command failed with its drive: what it was to read is read from others.

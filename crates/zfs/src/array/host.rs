@@ -299,12 +299,10 @@ impl ZfsArray {
     ) {
         let (block, bytes) = self.space.block(BlockKey::decode(key));
         let (vdev, offset) = block.place();
-        let pieces = self.space.pool.pieces(vdev, offset).unwrap_or_default();
-        let bytes = if pieces.is_empty() { bytes } else { SECTOR_BYTES as u32 };
-        // Pieces are known from the header, which in a real pool is read first.
-        let rest =
-            pieces.iter().map(|piece| ((piece.dva.vdev, piece.dva.offset), piece.bytes as u32));
-        self.drives.read(now_ns, cached_as, purpose, ((vdev, offset), bytes), rest);
+        let pool = &self.space.pool;
+        let bytes = pool.pieces(vdev, offset).map_or(bytes, |_| SECTOR_BYTES as u32);
+        let later = pool.steps_after_header(vdev, offset);
+        self.drives.read(now_ns, cached_as, purpose, ((vdev, offset), bytes), later);
         let dirty_percent = self.transactions.dirty_percent();
         self.drives.issue(dirty_percent, &self.config.processor, &mut self.counters, driver);
     }

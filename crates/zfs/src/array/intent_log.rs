@@ -17,7 +17,8 @@ use strewn_base::state::SavedValue;
 use super::drives::Drives;
 use crate::allocation_class::Contents;
 use crate::block::{Block, BlockWrite, Stage};
-use crate::pool::{Dva, Pool};
+use crate::dva::Dva;
+use crate::pool::{Pool, Search};
 
 /// Bytes of a record beside its data (`lr_write_t`).
 const RECORD_BYTES: u64 = 192;
@@ -108,7 +109,7 @@ impl IntentLog {
         drives: &mut Drives,
     ) -> Vec<BlockWrite> {
         let mut writes = Vec::new();
-        let taken = pool.most_allocated_bytes(bytes);
+        let taken = pool.most_bytes_in_pieces(bytes, 1);
         for key in blocks.clone() {
             let mut copies = [Block::HOLE];
             let has_room = self.among_data_bytes + taken <= room_bytes;
@@ -203,7 +204,8 @@ impl IntentLog {
             if self.among_data_bytes + taken > room_bytes {
                 return None;
             }
-            let dva = *pool.allocate(bytes, 1).ok()?.first()?;
+            let search = Search { is_hard: true, ..Search::default() };
+            let dva = *pool.allocate_normal(bytes, 1, search).ok()?.first()?;
             self.among_data_bytes += dva.allocated_bytes;
             self.allocated.push(dva);
             return Some((dva.vdev, dva.offset));

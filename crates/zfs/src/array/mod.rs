@@ -23,8 +23,9 @@ use strewn_array::{
 use strewn_raid::SpindleIndex;
 
 use crate::arc::{Arc, ArcOptions, Block, Found, Intent, Kind};
+use crate::dva::NoRoom;
 use crate::order::AllocationOrder;
-use crate::pool::{NoRoom, Pool};
+use crate::pool::Pool;
 use crate::pool_objects::PoolObjects;
 use crate::volume::{Volume, VolumeShape};
 
@@ -289,7 +290,7 @@ impl Array<()> for ZfsArray {
     }
 
     fn command_completed(&mut self, now_ns: u64, tag: Tag, _: (), driver: &mut impl Driver<()>) {
-        self.drives.complete(tag);
+        self.drives.complete(now_ns, tag);
         self.advance(now_ns, driver);
     }
 

@@ -10,15 +10,11 @@ use super::transactions::{Room, Syncing};
 use super::{BlockKey, Space, VolumeConfig, ZfsArray, ZfsConfig};
 use crate::allocation_class::AllocationClass;
 use crate::block::{Block, BlockWrite, Stage};
-use crate::pool::NoRoom;
+use crate::dva::NoRoom;
 use crate::volume::{AHEAD, METADATA_COPIES, Volume, VolumeShape};
 
 /// The uberblock goes to the drives of so many top-level vdevs (`SPA_SYNC_MIN_VDEVS`).
 const UBERBLOCK_VDEVS: u16 = 3;
-
-/// A transaction group may take so much of what may be allocated, in percent: the rest is for headers of blocks in
-/// pieces.
-const ROOM_PERCENT: u64 = 60;
 
 /// With log blocks among the data, so many times as much room is needed: a log block of a single block of data has its
 /// record besides, and takes up to twice as much.
@@ -155,11 +151,11 @@ impl Space {
     }
 
     pub(super) fn room_in(&self, free: u64) -> u64 {
-        let room = (free * ROOM_PERCENT / 100) as f64;
-        let room = room - self.in_pieces(self.objects.most_bytes(&self.pool, MANY_SEGMENTS)) as f64;
+        let room =
+            free as f64 - self.in_pieces(self.objects.most_bytes(&self.pool, MANY_SEGMENTS)) as f64;
         let every_time: u64 = self.volumes.iter().map(Volume::bytes_of_every_group).sum();
         let room = room - self.in_pieces(every_time) as f64;
-        let indirect = (METADATA_COPIES as u64 * self.in_pieces(LARGEST_INDIRECT)) as f64;
+        let indirect = self.pool.most_bytes_in_pieces(LARGEST_INDIRECT, METADATA_COPIES) as f64;
         let all_indirect: u64 = self.volumes.iter().map(Volume::indirect_count).sum();
         let bytes = self.volumes.iter().map(|volume| {
             let VolumeShape { block_bytes, stored_bytes, .. } = volume.shape();
@@ -174,8 +170,7 @@ impl Space {
 
     /// What a block takes if only single sectors are free.
     pub(super) fn in_pieces(&self, bytes: u64) -> u64 {
-        let sector = self.pool.sector_bytes();
-        bytes.div_ceil(sector) * self.pool.most_allocated_bytes(sector)
+        self.pool.most_bytes_in_pieces(bytes, 1)
     }
 
     /// Whether what a pool keeps free is free, and there is room for transaction groups.

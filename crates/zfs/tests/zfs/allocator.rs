@@ -1,25 +1,34 @@
 //! The allocator is given the sizes of blocks in the order of a real pool, and what that pool freed when. It must put
 //! each block where the real one put it, and print the same FRAG.
 
+use std::collections::HashMap;
+
 use strewn_zfs::{Contents, Dva, Pool};
 
-use crate::recording::{Event, Recording, all};
+use crate::recording::{BlockName, Event, Recording, full, whole};
 
 #[test]
 fn each_block_goes_where_the_real_allocator_put_it() {
-    for recording in all() {
-        let (blocks, groups) = replay(&recording);
-        println!("{}: {blocks} blocks, {groups} transaction groups", recording.name);
+    let full = full();
+    for recording in whole().iter().chain(&full) {
+        let (blocks, headers, groups) = replay(recording);
+        println!(
+            "{}: {blocks} blocks, {headers} headers, {groups} transaction groups",
+            recording.name
+        );
+        assert_eq!(headers > 100, recording.name.starts_with("full-"));
         assert!(blocks > 5_000 && groups > 15, "{} is recorded", recording.name);
     }
 }
 
-/// Returns blocks and transaction groups.
-fn replay(recording: &Recording) -> (usize, usize) {
+/// Returns blocks and pieces of blocks, headers of those in pieces, and transaction groups.
+fn replay(recording: &Recording) -> (usize, usize, usize) {
     let mut pool = recording.pool();
-    let (mut blocks, mut groups) = (0, 0);
+    let (mut blocks, mut headers, mut groups) = (0, 0, 0);
     let mut now = (0, 1);
     let mut ended = Vec::new();
+    // The header of a block whose pieces are being allocated.
+    let mut leaders: HashMap<BlockName, Vec<Dva>> = HashMap::new();
     let events = recording.events();
     for (number, event) in events.iter().enumerate() {
         let name = format!("{}, line {}: {event:?}", recording.name, number + 1);
@@ -29,6 +38,30 @@ fn replay(recording: &Recording) -> (usize, usize) {
                 let contents = if block.is_data() { Contents::Data } else { Contents::Metadata };
                 let (placed, in_pieces) = pool.place(contents, *bytes, copies.len()).unwrap();
                 assert_eq!((&*placed, in_pieces), (&**copies, false), "{name}");
+                blocks += 1;
+            }
+            Event::NoRoom { at, block, bytes, copies, is_piece } => {
+                begin(&mut pool, &mut now, *at);
+                let placed = match is_piece {
+                    true => pool.allocate_piece(*bytes, *copies),
+                    false => {
+                        leaders.remove(block);
+                        pool.allocate(*bytes, *copies)
+                    }
+                };
+                assert_eq!(placed.ok(), None, "{name}");
+            }
+            Event::AllocateHeader { block, copies, .. } => {
+                let leader = leaders.get(block).map(Vec::as_slice);
+                let placed = pool.allocate_header(copies.len(), leader).unwrap();
+                assert_eq!(&*placed, &**copies, "{name}");
+                leaders.entry(*block).or_insert_with(|| copies.clone());
+                headers += 1;
+            }
+            Event::AllocatePiece { at, bytes, copies } => {
+                begin(&mut pool, &mut now, *at);
+                let placed = pool.allocate_piece(*bytes, copies.len()).unwrap();
+                assert_eq!(&*placed, &**copies, "{name}");
                 blocks += 1;
             }
             Event::Join { vdev } => recording.join(&mut pool, *vdev),
@@ -50,7 +83,7 @@ fn replay(recording: &Recording) -> (usize, usize) {
             Event::Other => {}
         }
     }
-    (blocks, groups)
+    (blocks, headers, groups)
 }
 
 fn ends(event: Option<&Event>, group: u64) -> bool {

@@ -2,7 +2,7 @@
 
 use strewn_zfs::{AllocationOrder, POINTERS};
 
-use crate::recording::{Event, all};
+use crate::recording::{Event, whole};
 use crate::volumes::SplitMix;
 
 /// Writes of a transaction group.
@@ -10,7 +10,7 @@ const WRITES: usize = 512;
 
 #[test]
 fn blocks_of_a_transaction_group_are_placed_in_the_order_of_the_real_pool() {
-    for recording in all() {
+    for recording in whole() {
         // The blocks of the volume, by transaction group, as they were placed.
         let mut placed: Vec<(u64, Vec<u32>)> = Vec::new();
         for event in recording.events() {

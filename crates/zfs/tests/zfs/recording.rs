@@ -11,6 +11,12 @@ use strewn_zfs::{AllocationClass, Draid, Dva, Pool, PoolOptions, Redundancy, Vde
 pub enum Event {
     /// A block is allocated: where its copies lie.
     Allocate { at: (u64, u32), block: BlockName, bytes: u64, copies: Vec<Dva> },
+    /// A header of a block in pieces is, for a block or for a piece of it.
+    AllocateHeader { block: BlockName, copies: Vec<Dva> },
+    /// A piece is.
+    AllocatePiece { at: (u64, u32), bytes: u64, copies: Vec<Dva> },
+    /// There was no room for a block in one piece, or for a piece.
+    NoRoom { at: (u64, u32), block: BlockName, bytes: u64, copies: usize, is_piece: bool },
     /// A vdev joins those that blocks are allocated on.
     Join { vdev: usize },
     /// A copy is freed.
@@ -22,7 +28,7 @@ pub enum Event {
 }
 
 /// Which block of which object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BlockName {
     pub objset: u64,
     pub object: u64,
@@ -41,22 +47,12 @@ pub struct Recording {
     pub volume_mib: u64,
 }
 
-/// All that there are.
-pub fn all() -> [Recording; 8] {
+/// Those in which every block found room in one piece.
+pub fn whole() -> [Recording; 8] {
     let raid_z2 = Redundancy::RaidZ { drives: 6, parity: 2 };
     let mirror = Redundancy::Mirror { drives: 2 };
     let single = Redundancy::Mirror { drives: 1 };
     let draid2 = Redundancy::Draid(Draid { children: 11, data: 4, parity: 2, spares: 1 });
-    let vdev = |redundancy, ashift, mib: u64| Vdev {
-        redundancy,
-        ashift,
-        drive_bytes: mib << 20,
-        scale_down: 1,
-    };
-    let of = |name, vdevs| {
-        let (has_special, is_last_late) = (false, false);
-        Recording { name, vdevs, has_special, is_last_late, volume_mib: 16 }
-    };
     let mirrors = |mib: &[u64]| mib.iter().map(|mib| vdev(mirror, 12, *mib)).collect();
     [
         Recording { volume_mib: 20, ..of("raidz2", vec![vdev(raid_z2, 12, 64)]) },
@@ -72,6 +68,24 @@ pub fn all() -> [Recording; 8] {
             ..of("late-special", mirrors(&[64, 64, 64]))
         },
     ]
+}
+
+/// Those of pools so full that blocks are in pieces.
+pub fn full() -> [Recording; 2] {
+    let mirror = vdev(Redundancy::Mirror { drives: 2 }, 12, 64);
+    let raid_z1 = vdev(Redundancy::RaidZ { drives: 3, parity: 1 }, 12, 64);
+    [
+        Recording { volume_mib: 85, ..of("full-mirrors", vec![mirror; 2]) },
+        Recording { volume_mib: 112, ..of("full-raidz1", vec![raid_z1]) },
+    ]
+}
+
+fn vdev(redundancy: Redundancy, ashift: u8, drive_mib: u64) -> Vdev {
+    Vdev { redundancy, ashift, drive_bytes: drive_mib << 20, scale_down: 1 }
+}
+
+fn of(name: &'static str, vdevs: Vec<Vdev>) -> Recording {
+    Recording { name, vdevs, has_special: false, is_last_late: false, volume_mib: 16 }
 }
 
 /// Reads a file of `reference/data`, unpacked if it is compressed.
@@ -126,17 +140,24 @@ fn event(line: &str, ashift: u8) -> Event {
     let fields: Vec<&str> = line.split(' ').collect();
     let number = |at: usize| -> u64 { fields[at].parse().unwrap() };
     let at = || (number(1), number(2) as u32);
+    let block = || BlockName {
+        objset: number(3),
+        object: number(4),
+        level: fields[5].parse().unwrap(),
+        number: number(6),
+    };
+    let bytes = || number(8).next_multiple_of(1 << ashift);
+    let copies = || fields[9..].iter().map(|text| dva(text)).collect();
     match fields[0] {
-        "A" => Event::Allocate {
+        "A" => Event::Allocate { at: at(), block: block(), bytes: bytes(), copies: copies() },
+        "H" => Event::AllocateHeader { block: block(), copies: copies() },
+        "C" => Event::AllocatePiece { at: at(), bytes: bytes(), copies: copies() },
+        "a" | "c" => Event::NoRoom {
             at: at(),
-            block: BlockName {
-                objset: number(3),
-                object: number(4),
-                level: fields[5].parse().unwrap(),
-                number: number(6),
-            },
-            bytes: number(8).next_multiple_of(1 << ashift),
-            copies: fields[9..].iter().map(|text| dva(text)).collect(),
+            block: block(),
+            bytes: bytes(),
+            copies: number(9) as usize,
+            is_piece: fields[0] == "c",
         },
         "G" => Event::Join { vdev: number(1) as usize },
         "F" => Event::Free { at: at(), copy: dva(fields[3]) },
