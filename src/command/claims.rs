@@ -50,6 +50,7 @@ pub(crate) fn claims(arguments: &ClaimsArguments) -> Result<Ending, Failure> {
             None => {}
         }
         others.extend(difference(&results, path, arguments.claims.is_none()));
+        others.extend(shortfall(&results));
         if runs.iter().any(|other| other.scenario == results.scenario) {
             return Err(Failure::bad_input(
                 format!(
@@ -134,6 +135,16 @@ fn difference(results: &Results, path: &Path, claims_ship: bool) -> Option<Strin
     (scenario.seed != results.seed).then(|| {
         format!("{name} was run with seed {}, and its own is {}", results.seed, scenario.seed)
     })
+}
+
+/// Returns how a run ended before it was to.
+fn shortfall(results: &Results) -> Option<String> {
+    let name = &results.scenario;
+    if results.partial {
+        return Some(format!("{name} ended early"));
+    }
+    let missed = results.findings.iter().find(|finding| finding.kind == "goal_missed")?;
+    Some(format!("{name} did not come as far as it says: {}", missed.text))
 }
 
 /// Fails if a claim has another verdict than stated, or if a run is not the one that verdicts are stated of.

@@ -231,6 +231,7 @@ fn regression_claims_of_other_runs_and_of_edited_results_fail_a_check() {
     for (out, more, says) in [
         ("other", ["--seed", "8"], "small was run with seed 8, and its own is 7"),
         ("scaled", ["--scale-down", "2"], "small was run at 1/2 of full scale"),
+        ("short", ["--until", "rewritten 1000 times"], "small did not come as far as it says"),
     ] {
         let ran = folder.strewn(&[&["run", "small.toml", "--out", out], &more[..]].concat());
         assert_eq!(ran.code, Some(0), "{}", ran.stderr);

@@ -1,10 +1,10 @@
 //! What a reader must know before the tables: each finding where it must be, and not where it must not.
 
 use strewn_results::{
-    AccessMix, FigureBand, Finding, GroupFigures, HostLoad, HostReadHits, LayoutKind, Parameter,
-    ParityGroup, PoolFigures, REBUILD_NOTE, RESILVER_NOTE, ReallocationScan, Relocation, Results,
-    Scaled, SegmentBand, Setting, Severity, Snapshots, SpindleFailure, VdevClass, WorkloadFigures,
-    findings, is_steady,
+    AccessMix, FigureBand, Finding, GroupFigures, HostLoad, HostReadHits, Housekeeping, LayoutKind,
+    Parameter, ParityGroup, PoolFigures, REBUILD_NOTE, RESILVER_NOTE, ReallocationScan, Relocation,
+    Results, Scaled, SegmentBand, Setting, Severity, Snapshots, SpindleFailure, VdevClass,
+    WorkloadFigures, findings, is_steady,
 };
 
 use crate::fixture;
@@ -249,6 +249,30 @@ fn only_workloads_with_a_rate_are_held_to_it() {
     assert!(mixed.contains("what vm has outstanding is the limit"), "{mixed}");
     assert!(mixed.contains("rest is held to its rate"), "{mixed}");
     assert!(text(&[]).contains("the operations outstanding are the limit"));
+}
+
+/// More outstanding would not help where writes wait for a transaction group that is never done.
+#[test]
+fn a_pool_that_always_writes_is_limited_by_that() {
+    let text = |layout: LayoutKind, checkpoint_ms: u64| {
+        let all = found("limit", move |results| {
+            results.arrays[0].layout = layout.clone();
+            for segment in &mut results.arrays[0].segments {
+                (segment.utilization.controller, segment.utilization.spindles) = (0.1, 0.5);
+                segment.housekeeping =
+                    Some(Housekeeping { checkpoint_ms, ..Housekeeping::default() });
+                let mut host = segment.host.clone().unwrap_or_default();
+                (host.reads.mean_ms, host.writes.mean_ms) = (10.0, 80.0);
+                segment.host = Some(host);
+            }
+        });
+        all[0].text.clone()
+    };
+    let always_ms = 1_200_000;
+    assert!(text(LayoutKind::POOL, always_ms).contains("transaction groups are the limit"));
+    for other in [text(LayoutKind::POOL, 300_000), text(LayoutKind::of("raid-dp"), always_ms)] {
+        assert!(!other.contains("transaction groups"), "{other}");
+    }
 }
 
 #[test]

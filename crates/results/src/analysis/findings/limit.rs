@@ -3,7 +3,7 @@
 use super::rate::{Rated, rated};
 use crate::analysis::busiest::{Busiest, busiest, busiest_spindles};
 use crate::analysis::like::like_pairs;
-use crate::data::array::ArrayResults;
+use crate::data::array::{ArrayResults, LayoutKind};
 use crate::data::finding::{Finding, Severity};
 use crate::data::number::fixed;
 use crate::data::results::Results;
@@ -55,6 +55,11 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
             fixed(last.spindle_commands.mean_service_ms, 1)
         ),
         (Busiest::Log, ..) => return None,
+        (.., Rated::None) if is_always_syncing(array, last) => format!(
+            "{name}: its transaction groups are the limit: one or another is being written all the time, and writes wait for              it, with controller and spindles busy for {} and {} %; more outstanding would not give more IOPS.",
+            busy(controller),
+            busy(spindles)
+        ),
         (_, Some((group, of_group)), _) => format!(
             "{name}: {group} is the limit ({} % busy; all spindles {} % in the mean, controller {} %), with {commands} \
              commands an operation of {} ms each.",
@@ -102,6 +107,14 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
     };
     let finding = Finding::of(name, "limit", Severity::Note, text);
     Some(finding.in_segment(last.index).with(figures(last)))
+}
+
+/// Whether a pool is never done with what hosts have written, so that they are held to what it writes.
+fn is_always_syncing(array: &ArrayResults, segment: &Segment) -> bool {
+    let ms = segment.housekeeping.map_or(0, |done| done.checkpoint_ms);
+    let writes_wait =
+        segment.host.as_ref().is_some_and(|host| host.writes.mean_ms > host.reads.mean_ms);
+    array.layout == LayoutKind::POOL && ms as f64 >= 1e3 * BUSY * segment.seconds && writes_wait
 }
 
 /// Returns the group or vdev whose spindles are busiest, and for which part of the time.
