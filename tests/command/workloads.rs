@@ -854,6 +854,10 @@ fn a_run_says_what_it_was_made_of() {
     let inputs = traced["inputs"].as_array().unwrap();
     let trace = inputs.iter().find(|input| input["path"] == "t.spc").unwrap();
     assert_eq!(trace["sha256"], sha256(folder.read("t.spc").as_bytes()));
+    // However its path is typed.
+    let elsewhere = folder.path("t.spc").display().to_string();
+    let same = provenance(&["--out", "out", "--force", "--trace", &elsewhere]);
+    assert_eq!(same["figures_sha256"], traced["figures_sha256"]);
 
     let digest = |provenance: &serde_json::Value, path: &str| -> serde_json::Value {
         let inputs = provenance["inputs"].as_array().unwrap();

@@ -226,6 +226,11 @@ fn what_is_missing_in_a_list_of_metaslabs_is_named() {
     refused(&MMM[..pool], &["no histogram of the pool follows that of vdev 0", whole]);
     let fewer = MMM.replacen("14:  12076", "14:  1207", 1);
     refused(&fewer, &["line 17: the pool has more segments of 2^14 bytes than its vdevs", whole]);
+    refused(&MM.replace("158M", "158G"), &["has more free bytes than its", whole]);
+    for unit in ["0", "1000"] {
+        let odd = CEPH.replace("\"alloc_unit\": 4096", &format!("\"alloc_unit\": {unit}"));
+        refused(&odd, &["no power of two", "as Ceph prints it"]);
+    }
     refused(&format!("{MM}{MM}"), &["vdev 0 is listed a second time", whole]);
     refused(&format!("{MMM}{MMM}"), &["vdev 0 is listed a second time", whole]);
 }

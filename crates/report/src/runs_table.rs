@@ -22,7 +22,9 @@ pub fn runs_tables(comparison: &RunsComparison) -> String {
             1 => "full".to_owned(),
             by => format!("1/{by}"),
         })
-        .words("", |run| if run.partial { "partial" } else { "" }.to_owned())
+        .when(comparison.runs.iter().any(|run| run.partial), |columns| {
+            columns.words("", |run| if run.partial { "partial" } else { "" }.to_owned())
+        })
         .render(&comparison.runs);
     let everywhere: Vec<usize> = (0..comparison.runs.len()).collect();
     text.push_str(&differences(comparison, "all arrays", &everywhere, &comparison.settings));

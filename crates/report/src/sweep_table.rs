@@ -1,6 +1,6 @@
 //! A sweep as text: its figures by combination, and what each value of an axis changes.
 
-use crate::columns::{Cell, Columns, Figure};
+use crate::columns::{Cell, Columns, Drawing, Figure, TableForm};
 use crate::rank_correlation::{RankCorrelation, RankCorrelations};
 use crate::sweep_design::SweepDesign;
 use crate::sweep_words::{decimals, interval_words, mean_words, missing_words, run_words};
@@ -338,10 +338,10 @@ fn broken(header: &str) -> String {
     lines.join("\n")
 }
 
-/// Cuts a label to one line of a table.
+/// Cuts a label to one line of a table on a terminal. Others have room for it, and may be searched for it.
 fn cut(label: &str) -> String {
     let label = label.split_whitespace().collect::<Vec<_>>().join(" ");
-    if label.chars().count() <= LABEL_LETTERS {
+    if Drawing::form() != TableForm::Plain || label.chars().count() <= LABEL_LETTERS {
         return label;
     }
     label.chars().take(LABEL_LETTERS - 1).chain(['…']).collect()

@@ -27,6 +27,14 @@ pub struct RemoteClientsConfig {
     pub gateway_cores: u32,
 }
 
+impl RemoteClientsConfig {
+    /// Clients for whose protocol nothing waits for cores, on either side.
+    #[must_use]
+    pub fn new(network: Network, front_end: FrontEnd, connections: Vec<Connection>) -> Self {
+        Self { network, front_end, connections, client_cores: 0, gateway_cores: 0 }
+    }
+}
+
 /// A gateway as a host of an array. Its clients' applications, another [`Host`], issue operations, which cross the
 /// clients' network by a protocol such as NFS. What arrives is what the gateway issues: to a
 /// [`CachedHost`](crate::CachedHost) around it, if the gateway has a page cache, and from there over the machine's

@@ -46,11 +46,18 @@ impl Pool {
 
 /// Prints what is known of free space.
 pub(super) fn pools(arguments: &FileArguments, measuring: &Measuring) -> Result<Ending, Failure> {
+    let format = arguments.format.format();
+    if !matches!(format, Format::Text | Format::Json) || arguments.out.is_some() {
+        return Err(Failure::bad_input(
+            "free space of pools is printed as text or JSON, and not written to files",
+            "leave --format and --out out, or give --json",
+        ));
+    }
     let live = arguments.pool.iter().map(|pool| zfs_pool(pool).map_err(bad_input));
     let spaces = live.chain(arguments.pool_from.iter().map(|path| read(path)));
     let pool = |space: PoolFreeSpace| Pool { next_file: next_file(&space, measuring), space };
     let pools = spaces.map(|space| space.map(pool)).collect::<Result<Vec<_>, _>>()?;
-    let text = match arguments.format.format() == Format::Json {
+    let text = match format == Format::Json {
         true => {
             let pools = pools.iter().map(Pool::json).collect::<Result<Vec<_>, _>>();
             let json = pools.and_then(|pools| serde_json::to_string_pretty(&pools));

@@ -38,6 +38,9 @@ struct Section {
 /// What BlueStore allocates at once on devices since Pacific, where a dump does not say.
 const USUAL_UNIT_BYTES: u64 = 4096;
 
+/// A sector of a device: BlueStore's blocks are no smaller.
+const LEAST_UNIT_BYTES: u64 = 512;
+
 /// Parses a dump, a score, or both in one text. The data's allocator counts if there are several.
 pub(super) fn parse_free_dump(name: &str, text: &str) -> Result<PoolFreeSpace, FileError> {
     let sections = sections(name, text)?;
@@ -53,7 +56,13 @@ pub(super) fn parse_free_dump(name: &str, text: &str) -> Result<PoolFreeSpace, F
         return Err(FileError::input(format!("{name}: {what}"), remedy));
     };
     let runs = runs(name, &dump.printed)?;
-    let unit_bytes = dump.printed.alloc_unit.filter(|unit| *unit > 0).unwrap_or(USUAL_UNIT_BYTES);
+    let unit_bytes = dump.printed.alloc_unit.unwrap_or(USUAL_UNIT_BYTES);
+    if !unit_bytes.is_power_of_two() || unit_bytes < LEAST_UNIT_BYTES {
+        return Err(FileError::input(
+            format!("{name}: `alloc_unit` is {unit_bytes}, no power of two from 512 on"),
+            "save the list again, as Ceph prints it",
+        ));
+    }
     let mut caveats = Vec::new();
     if dump.printed.alloc_unit.is_none() {
         caveats

@@ -27,6 +27,15 @@ pub(super) fn check(name: &str, list: &MetaslabList) -> Result<(), FileError> {
             return Err(breaks_off(name, vdev.line, &what));
         }
         for (position, metaslab) in vdev.metaslabs.iter().enumerate() {
+            // Of free bytes three digits are told.
+            if let Some(bytes) = vdev.metaslab_bytes()
+                && metaslab.free_bytes / 101 > bytes / 100
+            {
+                let what = format!(
+                    "metaslab {position} of vdev {number} has more free bytes than its {bytes}"
+                );
+                return Err(not_whole(name, metaslab.line, &what));
+            }
             let written = !metaslab.is_untouched;
             let has = [
                 metaslab.printed.is_some() || !written,

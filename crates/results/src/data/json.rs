@@ -61,6 +61,7 @@ pub(crate) fn check_schema(
     readable: u32,
 ) -> Result<(), ResultsError> {
     #[derive(Deserialize)]
+    #[serde(expecting = "an object with the key `schema`")]
     struct SchemaOnly {
         schema: u64,
     }

@@ -58,7 +58,7 @@ impl AccessMix {
 pub struct Workload {
     /// The kind of its file.
     pub kind: WorkloadKind,
-    /// The file, as it was given.
+    /// The file's name, without folders.
     pub file: String,
     /// The access specification or the job in the file; absent if all of it was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]

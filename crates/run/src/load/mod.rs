@@ -276,7 +276,7 @@ impl Load {
         };
         Ok(Workload {
             kind,
-            file: self.file.clone(),
+            file: file_name(&self.file),
             name: self.name.clone(),
             seed: scenario.seed,
             workers: self.workers(scenario)?,
@@ -299,6 +299,11 @@ pub struct LoadStream {
     pub bytes: u64,
     /// The accesses that it keeps outstanding.
     pub outstanding: u32,
+}
+
+/// Returns the name of a file: results are the same bytes wherever it lies.
+fn file_name(path: &str) -> String {
+    Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.display().to_string())
 }
 
 /// Returns the workload that a file of the user's replaces.

@@ -259,6 +259,16 @@ fn it_is_said_if_all_data_goes_to_special_vdevs() {
     assert!(warnings.iter().any(|one| one.contains("have no room for up to")), "{warnings:?}");
 }
 
+#[test]
+fn it_is_said_if_log_vdevs_have_nothing_to_do() {
+    let warnings = |sync: &str| {
+        let text = with_further(&format!("{sync}[[array.zfs.vdev]]\nclass = \"log\"\ndrives = 2"));
+        Scenario::parse(&text, NAME).unwrap().warnings().join("\n")
+    };
+    assert!(warnings("").contains("log vdevs have nothing to do"), "{}", warnings(""));
+    assert_eq!(warnings("sync = \"always\"\n"), "");
+}
+
 /// A small drive, and a profile that does not load.
 #[test]
 fn what_a_small_pool_is_advised_is_possible_and_an_unknown_drive_has_one_error() {

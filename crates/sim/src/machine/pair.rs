@@ -18,6 +18,14 @@ pub struct PairConfig {
     pub giveback_ns: u64,
 }
 
+impl PairConfig {
+    /// Controllers joined so, of which one is seen to have failed, or gets its array back, after so many nanoseconds.
+    #[must_use]
+    pub fn new(interconnect: Interconnect, detection_ns: u64, giveback_ns: u64) -> Self {
+        Self { interconnect, detection_ns, giveback_ns }
+    }
+}
+
 /// A step of a takeover or a giveback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 pub(super) enum FailoverStep {

@@ -346,7 +346,7 @@ fn pair_of(
         machine.add_lun(controller, LunId(0), port);
     }
     let interconnect = Interconnect { bytes_per_second: 1_000_000_000, latency_ns: 10_000 };
-    machine.pair(PairConfig { interconnect, detection_ns, giveback_ns });
+    machine.pair(PairConfig::new(interconnect, detection_ns, giveback_ns));
     machine
 }
 

@@ -49,11 +49,9 @@ fn client(applications: Workers, front_end: FrontEnd) -> RemoteClients {
     RemoteClients::new(
         Box::new(applications),
         RemoteClientsConfig {
-            network,
-            front_end,
-            connections: vec![connection],
             client_cores: 1,
             gateway_cores: 1,
+            ..RemoteClientsConfig::new(network, front_end, vec![connection])
         },
     )
 }

@@ -59,6 +59,21 @@ pub struct L2arcOptions {
     pub caches_prefetched: bool,
 }
 
+impl L2arcOptions {
+    /// A device of so many bytes with sectors of 4 KiB, which gets what OpenZFS 2.3 gives it by default.
+    #[must_use]
+    pub const fn new(bytes: u64) -> Self {
+        Self {
+            bytes,
+            scale_down: 1,
+            sector_bytes: 4 << 10,
+            write_max_bytes: 32 << 20,
+            headroom_writes: 8,
+            caches_prefetched: false,
+        }
+    }
+}
+
 /// A block on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, SavedValue)]
 struct Cached {

@@ -23,6 +23,21 @@ pub struct L2arcConfig {
     pub write_bytes_per_s: u64,
 }
 
+impl L2arcConfig {
+    /// A device of so many bytes as OpenZFS feeds it by default, with sectors of 4 KiB. It takes so many nanoseconds for
+    /// any command, and reads and writes so many bytes in a second.
+    #[must_use]
+    pub fn new(bytes: u64, latency_ns: u64, bytes_per_s: u64) -> Self {
+        Self {
+            options: L2arcOptions::new(bytes),
+            feed_interval_ns: 1_000_000_000,
+            latency_ns,
+            read_bytes_per_s: bytes_per_s,
+            write_bytes_per_s: bytes_per_s,
+        }
+    }
+}
+
 /// A ZFS pool behind a controller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ZfsConfig {

@@ -2,7 +2,7 @@
 
 use strewn_array::{Array, Direction};
 use strewn_base::Rng;
-use strewn_zfs::{L2arcConfig, L2arcOptions, ZfsConfig};
+use strewn_zfs::{L2arcConfig, ZfsConfig};
 
 use crate::machine::{Machine, SECTORS_A_BLOCK, raid_z2};
 
@@ -11,20 +11,9 @@ const VOLUME: u64 = 128 * MIB;
 const BLOCKS: u64 = VOLUME / 8_192;
 
 fn l2arc(bytes: u64) -> L2arcConfig {
-    L2arcConfig {
-        options: L2arcOptions {
-            bytes,
-            scale_down: 1,
-            sector_bytes: 4_096,
-            write_max_bytes: 4 * MIB,
-            headroom_writes: 8,
-            caches_prefetched: false,
-        },
-        feed_interval_ns: 100_000_000,
-        latency_ns: 100_000,
-        read_bytes_per_s: 500_000_000,
-        write_bytes_per_s: 400_000_000,
-    }
+    let mut device = L2arcConfig::new(bytes, 100_000, 500_000_000);
+    device.options.write_max_bytes = 4 * MIB;
+    L2arcConfig { feed_interval_ns: 100_000_000, write_bytes_per_s: 400_000_000, ..device }
 }
 
 /// A filled volume, of which an eighth fits the ARC.

@@ -623,7 +623,8 @@ impl Kind for Zfs {
     fn warnings(&self, array: &Array, file: &dyn Fn(&Lun) -> u64) -> Vec<String> {
         let special = self.special_warnings(array);
         let blocks = self.padding_warning(array).into_iter().chain(self.compression_warning(array));
-        blocks.chain(self.snapshot_warning(array, file)).chain(special).collect()
+        let others = self.snapshot_warning(array, file).into_iter().chain(self.log_warning(array));
+        blocks.chain(others).chain(special).collect()
     }
 
     fn without_protection_level(&self) -> Option<String> {

@@ -4,7 +4,7 @@ use strewn_results::CapacityRule;
 use strewn_results::words::fixed;
 use strewn_zfs::{AllocationClass, METADATA_RESERVE_PERCENT, NormalSpace, POINTERS, Vdev};
 
-use super::{PlacedVdev, Zfs};
+use super::{PlacedVdev, SyncWrites, Zfs};
 use crate::array::Array;
 use crate::build;
 use crate::fields::Section;
@@ -138,6 +138,17 @@ impl Zfs {
             ));
         }
         warnings
+    }
+
+    /// Log vdevs that get no log blocks.
+    pub(super) fn log_warning(&self, array: &Array) -> Option<String> {
+        let has_log = self.further_vdevs.iter().any(|vdevs| vdevs.class == AllocationClass::Log);
+        (has_log && self.sync == SyncWrites::Disabled).then(|| {
+            format!(
+                "array[{}].zfs: its log vdevs have nothing to do: no write is synchronous unless sync = \"always\"",
+                array.name
+            )
+        })
     }
 
     pub(super) fn check_metaslabs(&self, section: &Section<'_>, drive_bytes: u64) {

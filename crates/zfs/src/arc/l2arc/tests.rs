@@ -13,14 +13,7 @@ const MS: u64 = 1_000_000;
 const SECTOR: u64 = 4 * KIB;
 
 fn options(bytes: u64, write_max_bytes: u64) -> L2arcOptions {
-    L2arcOptions {
-        bytes,
-        scale_down: 1,
-        sector_bytes: SECTOR,
-        write_max_bytes,
-        headroom_writes: 8,
-        caches_prefetched: false,
-    }
+    L2arcOptions { write_max_bytes, ..L2arcOptions::new(bytes) }
 }
 
 fn cache(limit_bytes: u64, options: L2arcOptions) -> Arc {
