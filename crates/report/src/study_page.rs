@@ -96,7 +96,8 @@ pub fn is_study_page(text: &str) -> bool {
 /// The most characters of a line of the page.
 const WIDTH: usize = 120;
 
-/// Returns Markdown whose paragraphs and lists are in lines of at most 120 characters; tables and pictures stay as they are.
+/// Returns Markdown whose paragraphs and lists are in lines of at most 120 characters; tables and pictures stay as they
+/// are.
 #[must_use]
 pub fn markdown_in_lines(markdown: &str) -> String {
     let block = |block: &str| {

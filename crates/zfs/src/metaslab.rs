@@ -262,8 +262,8 @@ impl Metaslab {
         self.deferred_sectors.iter().sum()
     }
 
-    /// The transaction group is synced. What was freed two before may be allocated. Returns how many more sectors it has
-    /// than after the transaction group before, deferred ones included.
+    /// The transaction group is synced. What was freed two before may be allocated. Returns how many more sectors it
+    /// has in use than after the transaction group before, deferred ones included.
     pub fn sync_done(&mut self, txg: u64, version: Version, defers: bool) -> i64 {
         let parity = txg as usize % DEFERRED;
         let slot = &mut self.deferred[parity];

@@ -24,8 +24,8 @@ pub struct L2arcConfig {
 }
 
 impl L2arcConfig {
-    /// A device of so many bytes as OpenZFS feeds it by default, with sectors of 4 KiB. It takes so many nanoseconds for
-    /// any command, and reads and writes so many bytes in a second.
+    /// A device of so many bytes as OpenZFS feeds it by default, with sectors of 4 KiB. It takes so many nanoseconds
+    /// for any command, and reads and writes so many bytes in a second.
     #[must_use]
     pub fn new(bytes: u64, latency_ns: u64, bytes_per_s: u64) -> Self {
         Self {
