@@ -61,6 +61,7 @@ pub(crate) fn of_array(
         layout: kind.layout(),
         outstanding: array.outstanding,
         lun_bytes: Some(array.lun_bytes()),
+        load: None,
         spindles: Spindles { data, parity, spare, root, purchased: data + parity + spare + root },
         parity_groups: parity_groups(array),
         phases: phases(scenario, array),
@@ -127,12 +128,22 @@ pub(crate) fn settings(scenario: &Scenario) -> BTreeMap<String, Setting> {
 
 /// Describes the load: the scenario's own workload, or the file under load of another.
 pub(crate) fn load(scenario: &Scenario, is_own: bool) -> HostLoad {
+    load_of(scenario, scenario.arrays.first(), is_own)
+}
+
+/// Describes the load of each array whose files are others than those of the first.
+pub(crate) fn set_loads(results: &mut Results, scenario: &Scenario, is_own: bool) {
+    for (array, of) in scenario.arrays.iter().zip(&mut results.arrays) {
+        let own = Some(load_of(scenario, Some(array), is_own));
+        of.load = own.filter(|own| results.load.as_ref() != Some(own));
+    }
+}
+
+fn load_of(scenario: &Scenario, array: Option<&Array>, is_own: bool) -> HostLoad {
     let only = scenario.workloads.first().filter(|_| scenario.workloads.len() == 1);
     let own = only.and_then(|only| only.specification().ok()).filter(|_| is_own);
-    // The arrays have the same files.
-    let first = scenario.arrays.first();
-    let file_bytes = first.map_or(0, |array| scenario.file_bytes(array));
-    let written = first.map(|array| scenario.written_file_bytes(array));
+    let file_bytes = array.map_or(0, |array| scenario.file_bytes(array));
+    let written = array.map(|array| scenario.written_file_bytes(array));
     HostLoad {
         file_bytes,
         written_file_bytes: written.filter(|written| is_own && *written != file_bytes),

@@ -236,6 +236,7 @@ pub(crate) fn together(
         wall_seconds: 0.0,
     };
     results::mark_unfitted(&mut results, scenario);
+    results::set_loads(&mut results, scenario, load.is_none());
     results.losses = strewn_results::losses(&results);
     results.findings = strewn_results::findings(&results);
     Ok((results, map))

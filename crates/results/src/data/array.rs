@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::data::phase::Phase;
 use crate::data::redundancy::{DataLoss, SpindleFailure};
 use crate::data::segment::{Segment, is_a_moment};
+use crate::data::workload::HostLoad;
 use serde::{Deserialize, Serialize};
 
 /// The measurements of one array.
@@ -19,6 +20,9 @@ pub struct ArrayResults {
     /// Size of the LUN, bytes; absent in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lun_bytes: Option<u64>,
+    /// The load on it, where its files are others than those of the first array; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<HostLoad>,
     /// Spindles by their purpose.
     pub spindles: Spindles,
     /// The parity groups of a write-anywhere array with several, or the disk groups of such an in-place array, in the

@@ -64,7 +64,7 @@ pub struct Results {
     /// that are not here are the scenario's. Absent in results of older versions and of real spindles.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub setting_sources: BTreeMap<String, String>,
-    /// The load on every array; absent in results of older versions.
+    /// The load on every array that does not say another; absent in results of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<HostLoad>,
     /// The workload that replaced the scenario's own; absent if none did.
@@ -249,6 +249,12 @@ impl Results {
         let of_real = self.real_spindles.iter().flat_map(RealSpindles::sentences);
         let shortfalls = of_real.chain(self.shortfalls()).chain(self.accuracy());
         shortfalls.chain(self.out_of_proportion().iter().cloned()).collect()
+    }
+
+    /// Returns the load on one of its arrays; none if results do not tell.
+    #[must_use]
+    pub fn load_of<'a>(&'a self, array: &'a ArrayResults) -> Option<&'a HostLoad> {
+        array.load.as_ref().or(self.load.as_ref())
     }
 
     /// Returns how near to those of full scale the results are; none if they are of full scale.

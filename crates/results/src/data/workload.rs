@@ -5,7 +5,7 @@ use crate::data::of_segment::{ResponseTime, SegmentLayout};
 use crate::data::trace::{TraceRecorded, TraceVolume};
 use serde::{Deserialize, Serialize};
 
-/// The load on every array of a run.
+/// The load on arrays of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HostLoad {
     /// Length of the file under load, which lies in the lowest addresses of the LUN, bytes.

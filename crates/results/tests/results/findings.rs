@@ -107,6 +107,13 @@ fn a_goal_that_was_missed_is_named() {
     assert!(found("goal_missed", until("rewritten 130 %")).is_empty());
     let missed = found("goal_missed", until("rewritten 150 %"));
     assert!(missed[0].text.contains("not rewritten 150 % after 14 segments"), "{missed:?}");
+    // Of files of their own, not of those of the first array.
+    let own = found("goal_missed", |results| {
+        until("rewritten 150 %")(results);
+        let load = HostLoad { file_bytes: 50 << 30, ..results.load.clone().unwrap() };
+        results.arrays.iter_mut().for_each(|array| array.load = Some(load.clone()));
+    });
+    assert!(own.is_empty(), "{own:?}");
     // The write-anywhere array still slows down, the one in place is what it is.
     let steady = found("goal_missed", until("steady"));
     let arrays: Vec<_> = steady.iter().map(|one| one.array.as_deref().unwrap()).collect();

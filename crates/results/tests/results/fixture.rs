@@ -136,6 +136,7 @@ fn write_anywhere() -> ArrayResults {
         name: "FAS2050".to_owned(),
         layout: LayoutKind::WRITE_ANYWHERE,
         outstanding: 150,
+        load: None,
         lun_bytes: None,
         spindles: Spindles { data: 18, parity: 2, spare: 2, root: 3, purchased: 25 },
         parameters: vec![
@@ -158,6 +159,7 @@ fn in_place() -> ArrayResults {
         name: "EVA4400".to_owned(),
         layout: LayoutKind::IN_PLACE,
         outstanding: 170,
+        load: None,
         lun_bytes: None,
         spindles: Spindles { data: 20, parity: 0, spare: 0, root: 0, purchased: 20 },
         parameters: vec![parameter("in_place.destages_per_spindle", "", 4.0, &[1])],

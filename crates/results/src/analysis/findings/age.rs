@@ -31,7 +31,7 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
          overwrite takes about {} segments at this rate, {} at full scale{}.",
         array.name,
         rounded(written_percent, 2),
-        match results.load.as_ref().is_some_and(|load| load.written_file_bytes.is_some()) {
+        match results.load_of(array).is_some_and(|load| load.written_file_bytes.is_some()) {
             true => " on the LUNs that they write to",
             false => "",
         },
@@ -58,7 +58,7 @@ fn again(results: &Results) -> &'static str {
 
 /// Returns what hosts have written in all segments, in percent of the file; none if results do not tell.
 pub(super) fn written_percent(results: &Results, array: &ArrayResults) -> Option<f64> {
-    let load = results.load.as_ref()?;
+    let load = results.load_of(array)?;
     let file_mib = load.written_file_bytes.unwrap_or(load.file_bytes) as f64 / BYTES_PER_MIB;
     let written: f64 = array.measured().map(|segment| written_mib(results, segment)).sum();
     Some(rounded(100.0 * written / file_mib, 4))

@@ -157,7 +157,7 @@ fn map_in_cache(
         |segment: &Segment| segment.spindle_commands.metadata_reads as f64 / segment.ops as f64;
     let array = if reads(slower) >= reads(faster) { slow } else { fast };
     let scale = results.scaled.as_ref().map_or(1.0, |scaled| f64::from(scaled.by));
-    let map_bytes = scale * results.load.as_ref()?.file_bytes as f64 / POINTERS;
+    let map_bytes = scale * results.load_of(array)?.file_bytes as f64 / POINTERS;
     let cache_bytes = scale * array.cache_bytes()?;
     let [map, cache] = [map_bytes, cache_bytes].map(quantity::about);
     let how = match map_bytes / cache_bytes {
