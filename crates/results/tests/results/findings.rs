@@ -268,7 +268,7 @@ fn a_pool_that_always_writes_is_limited_by_that() {
                 (segment.utilization.controller, segment.utilization.spindles) = (0.1, 0.5);
                 segment.housekeeping =
                     Some(Housekeeping { checkpoint_ms, ..Housekeeping::default() });
-                let mut host = segment.host.clone().unwrap_or_default();
+                let mut host = segment.host.unwrap_or_default();
                 (host.reads.mean_ms, host.writes.mean_ms) = (10.0, 80.0);
                 segment.host = Some(host);
             }

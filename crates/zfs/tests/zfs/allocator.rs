@@ -27,8 +27,8 @@ fn replay(recording: &Recording) -> (usize, usize, usize) {
     let (mut blocks, mut headers, mut groups) = (0, 0, 0);
     let mut now = (0, 1);
     let mut ended = Vec::new();
-    // The header of a block whose pieces are being allocated.
-    let mut leaders: HashMap<BlockName, Vec<Dva>> = HashMap::new();
+    // Blocks that found no room in one piece: copies, and the header when it is there.
+    let mut divided: HashMap<BlockName, (usize, Option<Vec<Dva>>)> = HashMap::new();
     let events = recording.events();
     for (number, event) in events.iter().enumerate() {
         let name = format!("{}, line {}: {event:?}", recording.name, number + 1);
@@ -45,17 +45,17 @@ fn replay(recording: &Recording) -> (usize, usize, usize) {
                 let placed = match is_piece {
                     true => pool.allocate_piece(*bytes, *copies),
                     false => {
-                        leaders.remove(block);
+                        divided.insert(*block, (*copies, None));
                         pool.allocate(*bytes, *copies)
                     }
                 };
                 assert_eq!(placed.ok(), None, "{name}");
             }
             Event::AllocateHeader { block, copies, .. } => {
-                let leader = leaders.get(block).map(Vec::as_slice);
-                let placed = pool.allocate_header(copies.len(), leader).unwrap();
+                let (of_block, leader) = divided.get_mut(block).unwrap();
+                let placed = pool.allocate_header(*of_block, leader.as_deref()).unwrap();
                 assert_eq!(&*placed, &**copies, "{name}");
-                leaders.entry(*block).or_insert_with(|| copies.clone());
+                leader.get_or_insert_with(|| copies.clone());
                 headers += 1;
             }
             Event::AllocatePiece { at, bytes, copies } => {
