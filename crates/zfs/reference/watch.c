@@ -51,8 +51,7 @@ write_frees(uint64_t txg, int pass)
 {
 	if (free_count == 0 || (frees->txg == txg && frees->pass == pass))
 		return;
-	if (!one_thread)
-		qsort(frees, free_count, sizeof (*frees), compare_frees);
+	qsort(frees, free_count, sizeof (*frees), compare_frees);
 	for (struct free *f = frees; f < frees + free_count; f++)
 		fprintf(event_log, "F %llu %d %llu:%llu:%llu\n", (u_longlong_t)f->txg, f->pass, (u_longlong_t)f->vdev,
 		    (u_longlong_t)f->offset, (u_longlong_t)f->asize);
