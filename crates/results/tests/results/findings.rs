@@ -276,7 +276,9 @@ fn a_pool_that_always_writes_is_limited_by_that() {
         all[0].text.clone()
     };
     let always_ms = 1_200_000;
-    assert!(text(LayoutKind::POOL, always_ms).contains("transaction groups are the limit"));
+    let limited = text(LayoutKind::POOL, always_ms);
+    assert!(limited.contains("transaction groups are the limit"), "{limited}");
+    assert!(!limited.contains("  "), "{limited}");
     for other in [text(LayoutKind::POOL, 300_000), text(LayoutKind::of("raid-dp"), always_ms)] {
         assert!(!other.contains("transaction groups"), "{other}");
     }

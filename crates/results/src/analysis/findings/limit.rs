@@ -56,7 +56,8 @@ fn of_array(results: &Results, array: &ArrayResults) -> Option<Finding> {
         ),
         (Busiest::Log, ..) => return None,
         (.., Rated::None) if is_always_syncing(array, last) => format!(
-            "{name}: its transaction groups are the limit: one or another is being written all the time, and writes wait for              it, with controller and spindles busy for {} and {} %; more outstanding would not give more IOPS.",
+            "{name}: its transaction groups are the limit: one or another is being written all the time, and writes wait \
+             for it, with controller and spindles busy for {} and {} %; more outstanding would not give more IOPS.",
             busy(controller),
             busy(spindles)
         ),
