@@ -44,15 +44,15 @@ impl Pool {
         copies: usize,
     ) -> Result<Copies, NoRoom> {
         let headers = self.allocate_header(copies, None)?;
-        let mut pieces: Vec<Piece> = Piece::all(&headers, HEADER_BYTES, 0).skip(1).collect();
+        // Those that the block knows are freed, read and written by themselves.
+        let known = &headers[..copies];
+        let mut pieces: Vec<Piece> = Piece::all(&headers, HEADER_BYTES, 0).skip(copies).collect();
         if let Err(error) = self.add_pieces(bytes, copies, &headers, &mut pieces) {
-            pieces.iter().for_each(|piece| self.unallocate(piece.dva));
-            self.unallocate(headers[0]);
+            let placed = known.iter().copied().chain(pieces.iter().map(|piece| piece.dva));
+            placed.for_each(|dva| self.unallocate(dva));
             return Err(error);
         }
-        // Copies that the block knows are freed, read and written by themselves.
-        pieces.retain(|piece| piece.step > 0 || usize::from(piece.copy) >= copies);
-        for dva in headers[..copies].iter() {
+        for dva in known {
             self.gangs.insert((dva.vdev, dva.offset), std::mem::take(&mut pieces));
         }
         Ok(headers)
@@ -91,7 +91,7 @@ impl Pool {
         copies: usize,
         leader: Option<&[Dva]>,
     ) -> Result<Copies, NoRoom> {
-        let search = Search { is_hard: true, beside: leader.unwrap_or_default() };
+        let search = Search { beside: leader.unwrap_or_default(), ..Search::HARD };
         self.allocate_normal(HEADER_BYTES, copies.max(LEAST_HEADERS), search)
     }
 
@@ -100,7 +100,7 @@ impl Pool {
     /// # Errors
     /// If there is no room in one piece.
     pub fn allocate_piece(&mut self, bytes: u64, copies: usize) -> Result<Copies, NoRoom> {
-        self.allocate_normal(bytes, copies, Search { is_hard: true, beside: &[] })
+        self.allocate_normal(bytes, copies, Search::HARD)
     }
 
     /// The pieces of a block with a header there; `None` for a block in one piece.
@@ -112,13 +112,19 @@ impl Pool {
         }
     }
 
-    /// What is read after the header there, in order: each step is known when the one before has been read.
-    pub(crate) fn steps_after_header(&self, vdev: u16, offset: u64) -> Vec<Vec<Piece>> {
-        let pieces = self.pieces(vdev, offset).unwrap_or_default();
+    /// What is read after the header there, in order: each step is known when the one before has been read. `None` for
+    /// a block in one piece.
+    pub(crate) fn steps_after_header(
+        &self,
+        vdev: u16,
+        offset: u64,
+    ) -> Option<VecDeque<Vec<Piece>>> {
+        let is_read = |piece: &&Piece| piece.copy == 0 && piece.step > 0;
         let mut read: Vec<Piece> =
-            pieces.iter().filter(|piece| piece.copy == 0 && piece.step > 0).copied().collect();
+            self.pieces(vdev, offset)?.iter().filter(is_read).copied().collect();
         read.sort_by_key(|piece| piece.step);
-        read.chunk_by(|one, other| one.step == other.step).map(<[Piece]>::to_vec).collect()
+        let steps = read.chunk_by(|one, other| one.step == other.step);
+        Some(steps.map(<[Piece]>::to_vec).collect())
     }
 
     /// Frees a copy of a block of so many bytes, and its pieces with the first.

@@ -106,6 +106,11 @@ pub(crate) struct Search<'a> {
     pub beside: &'a [Dva],
 }
 
+impl Search<'_> {
+    /// In all metaslabs if need be.
+    pub const HARD: Self = Self { is_hard: true, beside: &[] };
+}
+
 impl Pool {
     /// Whether more is free than is kept free.
     pub(crate) fn keeps_slop(&self) -> bool {
@@ -279,8 +284,7 @@ impl Pool {
     /// Allocates a block of the intent log on a log vdev (`zio_alloc_zil`); `None` if there is none with room.
     pub(crate) fn allocate_log(&mut self, bytes: u64) -> Option<Dva> {
         let class = AllocationClass::Log;
-        let search = Search { is_hard: true, ..Search::default() };
-        let placed = *self.allocate_in(class, bytes, 1, search).ok()?.first()?;
+        let placed = *self.allocate_in(class, bytes, 1, Search::HARD).ok()?.first()?;
         // Each goes to the next vdev (`METASLAB_ZIL`).
         self.classes[class as usize].end_turn_of(placed.vdev.into());
         Some(placed)

@@ -178,7 +178,7 @@ impl Drives {
         key: u64,
         purpose: Purpose,
         (at, bytes): ((u16, u64), u32),
-        later: Vec<Vec<Piece>>,
+        later: Option<VecDeque<Vec<Piece>>>,
     ) {
         let class = match purpose {
             Purpose::Prefetch | Purpose::Send => Class::AsyncRead,
@@ -190,8 +190,8 @@ impl Drives {
         }
         let id = id as u32;
         self.push_read(now_ns, id, at, bytes);
-        if !later.is_empty() {
-            self.later.insert(id, later.into());
+        if let Some(later) = later {
+            self.later.insert(id, later);
         }
         self.finish_if_done(id);
     }

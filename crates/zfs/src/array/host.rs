@@ -299,9 +299,8 @@ impl ZfsArray {
     ) {
         let (block, bytes) = self.space.block(BlockKey::decode(key));
         let (vdev, offset) = block.place();
-        let pool = &self.space.pool;
-        let bytes = pool.pieces(vdev, offset).map_or(bytes, |_| SECTOR_BYTES as u32);
-        let later = pool.steps_after_header(vdev, offset);
+        let later = self.space.pool.steps_after_header(vdev, offset);
+        let bytes = if later.is_some() { SECTOR_BYTES as u32 } else { bytes };
         self.drives.read(now_ns, cached_as, purpose, ((vdev, offset), bytes), later);
         let dirty_percent = self.transactions.dirty_percent();
         self.drives.issue(dirty_percent, &self.config.processor, &mut self.counters, driver);

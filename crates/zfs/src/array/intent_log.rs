@@ -204,8 +204,7 @@ impl IntentLog {
             if self.among_data_bytes + taken > room_bytes {
                 return None;
             }
-            let search = Search { is_hard: true, ..Search::default() };
-            let dva = *pool.allocate_normal(bytes, 1, search).ok()?.first()?;
+            let dva = *pool.allocate_normal(bytes, 1, Search::HARD).ok()?.first()?;
             self.among_data_bytes += dva.allocated_bytes;
             self.allocated.push(dva);
             return Some((dva.vdev, dva.offset));
