@@ -145,7 +145,7 @@ pub use draid::{Draid, DraidColumns, DraidLayout, DraidStripes};
 pub use dva::{Copies, Dva, MOST_COPIES, NoRoom};
 pub use fragmentation::{Histogram, Version};
 pub use normal_space::NormalSpace;
-pub use order::AllocationOrder;
+pub use order::{AllocationOrder, Waves};
 pub use pool::{METADATA_RESERVE_PERCENT, Pool, PoolOptions};
 pub use pool_objects::PoolObjects;
 pub use raid_z::{Column, Columns, RaidZ};

@@ -6,31 +6,66 @@
 //! completes takes the lowest of those that wait, and puts it at the front of a queue of work, from which threads take
 //! the latest first (`zio_allocate_dispatch`). Neighbours on drives complete together, in waves. Of a wave, what a
 //! thread takes before the next block comes is placed in ascending order, and the rest from the last to the first. How
-//! long each wave is, and how much of it is taken at once, depends on timing: here it is drawn at random, the lengths
-//! from those that were measured on slow drives (docs/zfs.md).
+//! long each wave is, and how much of it is taken at once, depends on timing: here it is drawn at random, as it was
+//! measured on two kinds of drives ([`Waves`]; docs/zfs.md).
 
 use strewn_base::Rng;
 use strewn_base::state::SavedValue;
 
-/// Waves of all writes that may be under way, in percent of all waves. The others have any length up to that.
-const WHOLE_WAVES_PERCENT: u64 = 30;
+/// How long waves are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, SavedValue)]
+#[repr(u8)]
+pub enum Waves {
+    /// As on drives that follow a stream of writes without loss: 30 % of waves are of all writes that may be under way,
+    /// and the others of any length up to that, of which any share is taken at once. Up to three blocks come between.
+    #[default]
+    Long,
+    /// As on drives that take time for each command, 50 us or more: up to 12 blocks, half of them taken at once. One
+    /// block comes between.
+    Short,
+}
 
-/// Blocks that are placed in their order between two waves, at most.
-const MOST_BETWEEN_WAVES: u64 = 3;
+/// The longest of [`Waves::Short`].
+const LONGEST_SHORT_WAVE: u64 = 12;
+
+impl Waves {
+    /// Length of the next wave, percent of it that are taken at once, and blocks between it and the one after it.
+    fn draw(self, slots: u32, rng: &mut Rng) -> (u64, u64, u64) {
+        let slots = u64::from(slots);
+        match self {
+            Self::Long => {
+                let is_whole = rng.chance(30, 100);
+                let length = if is_whole { slots } else { 1 + rng.below(slots) };
+                let at_once = if is_whole { 0 } else { rng.below(101) };
+                (length, at_once, 1 + rng.below(3))
+            }
+            Self::Short => (1 + rng.below(slots.min(LONGEST_SHORT_WAVE)), 50, 1),
+        }
+    }
+}
 
 /// How blocks of a transaction group are ordered.
 #[derive(Debug, Clone, SavedValue)]
 pub struct AllocationOrder {
     /// Writes under way at once with the throttle; `None` without it.
     slots: Option<u32>,
+    waves: Waves,
     rng: Rng,
 }
 
 impl AllocationOrder {
-    /// An order with a throttle of so many writes at once, or without, and the seed of what timing decides.
+    /// An order with a throttle of so many writes at once, in long waves, or without, and the seed of what timing
+    /// decides.
     #[must_use]
     pub fn new(slots: Option<u32>, seed: u64) -> Self {
-        Self { slots: slots.map(|slots| slots.max(1)), rng: Rng::new(seed) }
+        let slots = slots.map(|slots| slots.max(1));
+        Self { slots, waves: Waves::Long, rng: Rng::new(seed) }
+    }
+
+    /// The same in other waves.
+    #[must_use]
+    pub fn with_waves(self, waves: Waves) -> Self {
+        Self { waves, ..self }
     }
 
     /// Another number of writes may be under way, as the pool has more vdevs.
@@ -48,11 +83,8 @@ impl AllocationOrder {
         let mut waiting = &waiting[..];
         let mut front = Vec::new();
         while !waiting.is_empty() {
-            let is_whole = self.rng.chance(WHOLE_WAVES_PERCENT, 100);
-            let wave = if is_whole { slots } else { 1 + self.rng.below(slots.into()) as u32 };
-            let taken_at_once_percent = if is_whole { 0 } else { self.rng.below(101) };
-            let between = 1 + self.rng.below(MOST_BETWEEN_WAVES);
-            let (queued, rest) = waiting.split_at(waiting.len().min(wave as usize));
+            let (length, taken_at_once_percent, between) = self.waves.draw(slots, &mut self.rng);
+            let (queued, rest) = waiting.split_at(waiting.len().min(length as usize));
             for block in queued {
                 if self.rng.chance(taken_at_once_percent, 100) {
                     blocks.push(*block);

@@ -232,7 +232,7 @@ impl ZfsArray {
         };
         match self.arc.has_left_device(fetch.cached_as, address) {
             true => self.read_from_pool(now_ns, fetch, driver),
-            false => self.on_read(now_ns, fetch.cached_as, driver),
+            false => self.on_read(now_ns, fetch.cached_as, fetch.purpose, driver),
         }
     }
 

@@ -6,6 +6,7 @@ use super::volume_scan::VolumeScanConfig;
 use crate::allocation_class::AllocationClass;
 use crate::arc::L2arcOptions;
 use crate::fragmentation::Version;
+use crate::order::Waves;
 use crate::vdev::Vdev;
 
 /// The L2ARC of a pool, and its device.
@@ -77,13 +78,15 @@ pub struct ZfsConfig {
     /// Without a log vdev, a synchronous write of at least so many bytes has its blocks written in place at once, and
     /// the intent log only refers to them (`WR_INDIRECT`); `None` if it always copies.
     pub indirect_from_bytes: Option<u64>,
-    /// What each block of a transaction group costs the threads that it passes.
+    /// What each block costs the threads that it passes.
     pub pipeline: PipelineCosts,
     /// Whether volumes reserve the room to overwrite all of their blocks (`refreservation`, as `zfs create -V` sets it
     /// without `-s`), so that a snapshot that would take it is refused.
     pub reserves: bool,
     /// A scan of all volumes beside the load.
     pub scan: Option<VolumeScanConfig>,
+    /// In which waves blocks are placed under the throttle.
+    pub waves: Waves,
     /// Seed of what timing decides in a real pool: the order of allocations under the throttle.
     pub seed: u64,
     /// What work costs the processor.
@@ -116,6 +119,7 @@ impl ZfsConfig {
             pipeline: PipelineCosts::default(),
             reserves: false,
             scan: None,
+            waves: Waves::default(),
             seed: 0,
             processor: ProcessorCosts::default(),
         }
@@ -127,7 +131,7 @@ impl ZfsConfig {
     }
 }
 
-/// Time of a thread for each block of a transaction group. A pool has one thread of each kind here, as OpenZFS has in
+/// Time of a thread for each block that is read or that a transaction group writes. A pool has one thread of each kind here, as OpenZFS has in
 /// user space on two cores; with more threads, each block costs them a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PipelineCosts {
@@ -136,6 +140,8 @@ pub struct PipelineCosts {
     pub issue_ns: u64,
     /// Completion of a block, after its last drive is done and before another may follow (`z_wr_int`), in nanoseconds.
     pub completion_ns: u64,
+    /// Asking drives for a block that a host, or its read-ahead, reads, in nanoseconds.
+    pub read_ns: u64,
 }
 
 /// How the blocks of a failed drive get onto its replacement.

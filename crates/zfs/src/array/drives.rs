@@ -201,7 +201,6 @@ impl Drives {
         let Some(id) = self.prefetches.remove(&key) else { return };
         for drive in self.of_vdev(self.block(id).vdev) {
             self.queues[usize::from(drive)].change_class(now_ns, id, Class::SyncRead);
-            self.touched.push(drive);
         }
     }
 

@@ -12,7 +12,7 @@ use strewn_base::SECTOR_BYTES;
 use strewn_base::state::SavedValue;
 
 use super::drives::Purpose;
-use super::{BlockKey, INDIRECT_BYTES, ZfsArray};
+use super::{BlockKey, INDIRECT_BYTES, SHARED, ZfsArray};
 use crate::allocation_class::AllocationClass;
 use crate::arc::{Block, Found, Intent, Kind};
 use crate::volume::POINTERS;
@@ -128,10 +128,7 @@ impl ZfsArray {
                 left += 1;
             }
         }
-        let ahead = self.prefetchers[usize::from(volume)].note_read(blocks.clone());
-        for number in ahead {
-            self.prefetch(now_ns, BlockKey { volume, level: 0, number }, driver);
-        }
+        self.read_ahead(now_ns, volume, blocks, left > 0, driver);
         if left == 0 {
             self.host.pending.remove(id as usize);
             driver.acknowledge(operation.id, Acknowledge::AfterProcessor, ());
@@ -161,12 +158,8 @@ impl ZfsArray {
             left += u32::from(!self.request(now_ns, key, purpose, waiter, driver));
         }
         // Sending has its queue instead (`send_reader_thread`).
-        let ahead = match is_write {
-            true => self.prefetchers[usize::from(volume)].note_read(blocks),
-            false => 0..0,
-        };
-        for number in ahead {
-            self.prefetch(now_ns, BlockKey { volume, level: 0, number }, driver);
+        if is_write {
+            self.read_ahead(now_ns, volume, blocks, left > 0, driver);
         }
         self.host.pending[id as usize].left = left;
         if left == 0 {
@@ -291,7 +284,8 @@ impl ZfsArray {
         }
     }
 
-    pub(super) fn read_from_pool(
+    /// Asks the block's drives for it.
+    pub(super) fn queue_read(
         &mut self,
         now_ns: u64,
         Fetch { key, cached_as, purpose }: Fetch,
@@ -306,18 +300,44 @@ impl ZfsArray {
         self.drives.issue(dirty_percent, &self.config.processor, &mut self.counters, driver);
     }
 
-    fn prefetch(&mut self, now_ns: u64, key: BlockKey, driver: &mut impl Driver<()>) {
-        let cached_as = self.space.cached_as(key).encode();
-        if !self.arc.contains(cached_as)
-            && !self.request(now_ns, key, Purpose::Prefetch, None, driver)
-        {
-            self.counters.read_ahead_blocks += 1;
+    /// Reads what is expected after `blocks`.
+    fn read_ahead(
+        &mut self,
+        now_ns: u64,
+        volume: u8,
+        blocks: Range<u32>,
+        has_missed: bool,
+        driver: &mut impl Driver<()>,
+    ) {
+        let prefetcher = &mut self.prefetchers[usize::from(volume)];
+        let ahead = prefetcher.note_read(now_ns, blocks, has_missed);
+        for (level, numbers) in [(0, ahead.data), (1, ahead.indirect)] {
+            for number in numbers {
+                let key = BlockKey { volume, level, number };
+                let cached_as = self.space.cached_as(key).encode();
+                if !self.arc.contains(cached_as)
+                    && !self.request(now_ns, key, Purpose::Prefetch, None, driver)
+                    && level == 0
+                {
+                    self.counters.read_ahead_blocks += 1;
+                }
+            }
         }
     }
 
     /// A block has been read.
-    pub(super) fn on_read(&mut self, now_ns: u64, key: u64, driver: &mut impl Driver<()>) {
+    pub(super) fn on_read(
+        &mut self,
+        now_ns: u64,
+        key: u64,
+        purpose: Purpose,
+        driver: &mut impl Driver<()>,
+    ) {
         self.arc.on_read_done(key);
+        let BlockKey { volume, level, number } = BlockKey::decode(key);
+        if purpose == Purpose::Prefetch && level & !SHARED == 0 {
+            self.prefetchers[usize::from(volume)].note_read_ahead(number);
+        }
         let Some((first, others)) = self.host.waiting.remove(&key) else { return };
         for waiter in std::iter::once(first).chain(others) {
             match waiter {

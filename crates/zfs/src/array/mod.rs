@@ -170,7 +170,7 @@ impl ZfsArray {
                 .map(|(own, volume)| volume.clone_of.unwrap_or(own))
                 .collect(),
             objects: PoolObjects::new(metaslabs),
-            order: AllocationOrder::new(slots, config.seed),
+            order: AllocationOrder::new(slots, config.seed).with_waves(config.waves),
         };
         space.fill(&config)?;
         space.check_room()?;
@@ -201,6 +201,14 @@ impl ZfsArray {
             space,
             config,
         })
+    }
+
+    /// Reads the first volume from places on the first vdev, in bytes, where a real pool had its blocks. Space is not
+    /// accounted for: nothing may be written afterwards. For comparisons with real pools.
+    #[doc(hidden)]
+    pub fn read_from_places(&mut self, places: &[u64]) {
+        let blocks = places.iter().map(|offset| crate::block::Block::at_place((0, *offset))).collect();
+        self.space.volumes[0].set_blocks(blocks);
     }
 
     /// What happens after any event: drives get commands, transaction groups go on, waiting writes too.
@@ -243,7 +251,7 @@ impl ZfsArray {
             }
             Purpose::Sync => self.on_written(),
             Purpose::Resilver => self.on_resilver_io(now_ns, io.key),
-            _ => self.on_read(now_ns, io.key, driver),
+            purpose => self.on_read(now_ns, io.key, purpose, driver),
         }
     }
 

@@ -1,6 +1,6 @@
-//! Threads that the blocks of a transaction group pass on their way to drives' queues and back.
+//! Threads that blocks pass on their way to drives' queues and back.
 //!
-//! `zio.c` of OpenZFS: `zio_taskqs`, `zio_dva_allocate`, `zio_interrupt`. A thread takes one block after the other, so
+//! `zio.c` of OpenZFS: `zio_taskqs`, `zio_dva_allocate`, `zio_interrupt`; `dmu_zfetch_run` for reads. A thread takes one block after the other, so
 //! blocks come to the queues one by one. A drive that is idle gets the first alone, which it would get with others if
 //! they came at once.
 
@@ -11,6 +11,7 @@ use strewn_base::state::SavedValue;
 
 use super::ZfsArray;
 use super::drives::{BlockIo, Purpose};
+use super::host::Fetch;
 use crate::block::BlockWrite;
 
 /// Blocks that wait for a thread, each with the time when it is done with it.
@@ -21,6 +22,10 @@ struct Thread<T> {
 }
 
 impl<T> Thread<T> {
+    const fn new() -> Self {
+        Self { blocks: VecDeque::new(), free_ns: 0 }
+    }
+
     fn push(&mut self, now_ns: u64, cost_ns: u64, block: T) {
         self.free_ns = self.free_ns.max(now_ns) + cost_ns;
         self.blocks.push_back((self.free_ns, block));
@@ -39,22 +44,20 @@ impl<T> Thread<T> {
 /// The threads of a pool.
 #[derive(Debug, Clone, SavedValue)]
 pub struct Pipeline {
+    reads: Thread<Fetch>,
     issue: Thread<BlockWrite>,
     completion: Thread<BlockIo>,
 }
 
 impl Pipeline {
     pub fn new() -> Self {
-        let (blocks, done) = (VecDeque::new(), VecDeque::new());
-        Self {
-            issue: Thread { blocks, free_ns: 0 },
-            completion: Thread { blocks: done, free_ns: 0 },
-        }
+        Self { reads: Thread::new(), issue: Thread::new(), completion: Thread::new() }
     }
 
     /// When a thread is done with a block next.
     pub fn next_ns(&self) -> Option<u64> {
-        [self.issue.next_ns(), self.completion.next_ns()].into_iter().flatten().min()
+        let Self { reads, issue, completion } = self;
+        [reads.next_ns(), issue.next_ns(), completion.next_ns()].into_iter().flatten().min()
     }
 
     /// A block that is written in full, and has passed its thread.
@@ -77,8 +80,24 @@ impl ZfsArray {
         }
     }
 
-    /// Gives drives' queues the blocks that the thread is done with.
+    /// Asks drives for a block, or the thread that does so.
+    pub(super) fn read_from_pool(
+        &mut self,
+        now_ns: u64,
+        fetch: Fetch,
+        driver: &mut impl Driver<()>,
+    ) {
+        match self.config.pipeline.read_ns {
+            0 => self.queue_read(now_ns, fetch, driver),
+            cost_ns => self.pipeline.reads.push(now_ns, cost_ns, fetch),
+        }
+    }
+
+    /// Gives drives' queues the blocks that the threads are done with.
     pub(super) fn go_on_issuing(&mut self, now_ns: u64, driver: &mut impl Driver<()>) {
+        while let Some(fetch) = self.pipeline.reads.take(now_ns) {
+            self.queue_read(now_ns, fetch, driver);
+        }
         while let Some(write) = self.pipeline.issue.take(now_ns) {
             self.queue_block(now_ns, write, driver);
         }

@@ -4,76 +4,164 @@ use std::ops::Range;
 
 use strewn_base::state::SavedValue;
 
+use crate::volume::POINTERS;
+
 /// Streams of a volume (`zfetch_max_streams`).
 const MOST_STREAMS: usize = 8;
+
+/// A stream that has found nothing for longer makes room for another, if there are as many as there may be
+/// (`zfetch_min_sec_reap`), or in any case (`zfetch_max_sec_reap`).
+const IDLE_SECONDS: (u64, u64) = (1, 2);
 
 /// A stream's distance doubles up to this, in bytes (`zfetch_min_distance`).
 const DOUBLES_TO: u64 = 4 << 20;
 
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Blocks that a stream reads ahead: up to where it has read, and how far it may be ahead of its host.
+#[derive(Debug, Clone, Copy, SavedValue)]
+struct Ahead {
+    to: u32,
+    distance_bytes: u64,
+}
+
 #[derive(Debug, Clone, Copy, SavedValue)]
 struct Stream {
+    /// Its first block.
+    first: u32,
     /// The block that is expected next.
     next: u32,
-    /// Up to where it has been read ahead.
-    ahead_to: u32,
-    /// Blocks that it may be ahead.
-    distance: u32,
-    used: u64,
+    data: Ahead,
+    /// As many blocks' indirect blocks are read, behind those whose data is.
+    indirect: Ahead,
+    /// Whether a block was asked for before it had been read.
+    is_late: bool,
+    /// Whether anything was read from drives for its host.
+    has_missed: bool,
+    used_s: u64,
+}
+
+/// What to read ahead.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReadAhead {
+    /// Blocks of data.
+    pub data: Range<u32>,
+    /// Blocks of the level above.
+    pub indirect: Range<u32>,
 }
 
 /// The streams of a volume.
 #[derive(Debug, Clone, SavedValue)]
 pub struct Prefetcher {
+    /// The newest first.
     streams: Vec<Stream>,
-    most: u32,
-    doubles_to: u32,
+    most_streams: u8,
+    block_bytes: u32,
     blocks: u32,
-    uses: u64,
+    most_bytes: u64,
 }
 
 impl Prefetcher {
-    /// For a volume of `blocks` blocks of `block_bytes`, each stream at most so many bytes ahead.
-    pub fn new(blocks: u32, block_bytes: u32, prefetch_bytes: u64) -> Self {
-        let most = (prefetch_bytes / u64::from(block_bytes)) as u32;
-        let doubles_to = ((DOUBLES_TO / u64::from(block_bytes)) as u32).min(most);
-        Self { streams: Vec::new(), most, doubles_to, blocks, uses: 0 }
+    /// For a volume of `blocks` blocks of `block_bytes`, each stream at most so many bytes ahead; 0 for none.
+    pub fn new(blocks: u32, block_bytes: u32, most_bytes: u64) -> Self {
+        let bytes = u64::from(blocks) * u64::from(block_bytes);
+        let most_streams = bytes.checked_div(most_bytes).unwrap_or(1).clamp(1, MOST_STREAMS as u64);
+        Self { streams: Vec::new(), most_streams: most_streams as u8, block_bytes, blocks, most_bytes }
     }
 
-    /// A host reads `blocks`. Returns those to read ahead.
-    pub fn note_read(&mut self, blocks: Range<u32>) -> Range<u32> {
-        if self.most == 0 {
-            return 0..0;
+    /// A host reads `blocks`, and `has_missed` if it has to wait for drives.
+    pub fn note_read(&mut self, now_ns: u64, blocks: Range<u32>, has_missed: bool) -> ReadAhead {
+        let last = self.blocks - 1;
+        if self.most_bytes == 0 || last < 2 {
+            return ReadAhead::default();
         }
-        self.uses += 1;
-        let found = self.streams.iter_mut().find(|stream| stream.next == blocks.start);
-        let Some(stream) = found else {
-            self.begin(blocks.end);
-            return 0..0;
+        // Requests that are not whole blocks read one of them twice.
+        let follows = |stream: &Stream| [blocks.start, blocks.start + 1].contains(&stream.next);
+        let crosses = |stream: &Stream| (blocks.start..=blocks.end).contains(&stream.next);
+        let position = |is: &dyn Fn(&Stream) -> bool| self.streams.iter().position(is);
+        let Some(at) = position(&follows).or_else(|| position(&crosses)) else {
+            if blocks.end < last {
+                self.begin(now_ns / SECOND_NS, blocks.end);
+            }
+            return ReadAhead::default();
         };
-        let read = blocks.end - blocks.start;
-        (stream.next, stream.used) = (blocks.end, self.uses);
-        // It doubles at first; later it grows as long as its end comes near.
-        stream.distance = if stream.distance < self.doubles_to {
-            (stream.distance * 2).max(read).min(self.doubles_to)
-        } else {
-            (stream.distance + (stream.distance / 8).max(1)).min(self.most)
-        };
-        let from = stream.ahead_to.max(blocks.end);
-        let to = (blocks.end + stream.distance).min(self.blocks);
-        // In pieces of some size, as requests of several blocks.
-        if to < from + (stream.distance / 8).max(1) {
-            return 0..0;
+        let stream = &mut self.streams[at];
+        stream.used_s = now_ns / SECOND_NS;
+        if blocks.end == stream.next {
+            return ReadAhead::default();
         }
-        stream.ahead_to = to;
-        from..to
+        let read_bytes = u64::from(blocks.end - stream.next) * u64::from(self.block_bytes);
+        stream.next = blocks.end;
+        if blocks.end >= last {
+            self.streams.remove(at);
+            return ReadAhead::default();
+        }
+        stream.has_missed |= has_missed;
+        stream.go_on(read_bytes, self.most_bytes, self.block_bytes, self.blocks)
     }
 
-    fn begin(&mut self, next: u32) {
-        let stream = Stream { next, ahead_to: next, distance: 0, used: self.uses };
-        if self.streams.len() < MOST_STREAMS {
-            self.streams.push(stream);
-        } else if let Some(oldest) = self.streams.iter_mut().min_by_key(|stream| stream.used) {
-            *oldest = stream;
+    /// A block has been read ahead.
+    pub fn note_read_ahead(&mut self, block: u32) {
+        for stream in &mut self.streams {
+            stream.is_late |= (stream.first..stream.next).contains(&block);
         }
     }
+
+    fn begin(&mut self, now_s: u64, first: u32) {
+        let (least_s, most_s) = IDLE_SECONDS;
+        self.streams.retain(|stream| stream.used_s + most_s >= now_s);
+        if self.streams.len() >= usize::from(self.most_streams) {
+            let idle = |(_, stream): &(usize, &Stream)| stream.used_s + least_s < now_s;
+            let oldest = self.streams.iter().enumerate().filter(idle);
+            let Some((at, _)) = oldest.min_by_key(|(_, stream)| stream.used_s) else { return };
+            self.streams.remove(at);
+        }
+        let none = Ahead { to: first, distance_bytes: 0 };
+        self.streams.insert(0, Stream {
+            first,
+            next: first,
+            data: none,
+            indirect: none,
+            is_late: false,
+            has_missed: false,
+            used_s: now_s.saturating_sub(least_s),
+        });
+    }
+}
+
+impl Stream {
+    /// What to read when the host has read so many bytes more.
+    fn go_on(&mut self, read_bytes: u64, most_bytes: u64, block_bytes: u32, blocks: u32) -> ReadAhead {
+        let distance = &mut self.data.distance_bytes;
+        if *distance < read_bytes {
+            *distance = read_bytes;
+        } else if *distance < DOUBLES_TO {
+            *distance *= 2;
+        } else if self.is_late {
+            *distance += *distance / 8;
+        }
+        *distance = (*distance).min(most_bytes);
+        self.is_late = false;
+        let in_blocks = |bytes: u64| (bytes / u64::from(block_bytes)) as u32;
+        let from = self.data.to.max(self.next);
+        let data = from..from.max((self.next + in_blocks(*distance)).min(blocks));
+
+        let distance = &mut self.indirect.distance_bytes;
+        *distance = if *distance < read_bytes { read_bytes } else { *distance * 2 };
+        *distance = (*distance).min(2 * most_bytes);
+        let from = self.indirect.to.max(data.end);
+        let indirect = from..from.max((data.end + in_blocks(*distance)).min(blocks));
+        self.indirect.to = indirect.end;
+        // As long as its host finds everything in memory, the stream reads no data.
+        if !self.has_missed {
+            return ReadAhead { data: 0..0, indirect: above(indirect) };
+        }
+        self.data.to = data.end;
+        ReadAhead { data, indirect: above(indirect) }
+    }
+}
+
+/// The indirect blocks that begin with one of these blocks.
+fn above(blocks: Range<u32>) -> Range<u32> {
+    blocks.start.div_ceil(POINTERS)..blocks.end.div_ceil(POINTERS)
 }

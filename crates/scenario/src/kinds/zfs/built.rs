@@ -88,9 +88,11 @@ pub(super) fn array(zfs: &Zfs, scenario: &Scenario, array: &Array) -> Result<Zfs
         pipeline: PipelineCosts {
             issue_ns: zfs.block_issue_ns,
             completion_ns: zfs.block_completion_ns,
+            read_ns: zfs.block_read_ns,
         },
         reserves: zfs.reserves(),
         scan: zfs.scan(),
+        waves: zfs.throttle_waves,
         seed: scenario.seed,
         processor: build::processor_costs(&array.processor),
     };

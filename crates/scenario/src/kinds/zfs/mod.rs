@@ -14,7 +14,7 @@ use std::any::Any;
 use strewn_results::{CapacityRule, LayoutKind, ParityGroup};
 use strewn_sim::Simulated;
 use strewn_zfs::{
-    AllocationClass, ResilverKind, ScanKind, Vdev, Version, VolumeScanConfig, ZfsArray,
+    AllocationClass, ResilverKind, ScanKind, Vdev, Version, VolumeScanConfig, Waves, ZfsArray,
 };
 
 use crate::array::Array;
@@ -63,6 +63,8 @@ pub struct Zfs {
     pub txg_interval_ns: u64,
     /// Writes of a top-level vdev under way with the allocation throttle; 0 without it.
     pub throttle_slots: u64,
+    /// In which waves blocks are placed under the throttle.
+    pub throttle_waves: Waves,
     /// The most that a stream of reads is read ahead, in bytes.
     pub prefetch_bytes: u64,
     /// Spares.
@@ -77,6 +79,8 @@ pub struct Zfs {
     pub block_issue_ns: u64,
     /// Time of a thread to complete it, in nanoseconds.
     pub block_completion_ns: u64,
+    /// Time of a thread to ask for a block that is read, in nanoseconds.
+    pub block_read_ns: u64,
     /// Whether volumes reserve nothing.
     pub is_sparse: bool,
     /// Whether what would be trimmed is counted.
@@ -118,6 +122,10 @@ impl Words for Version {
 impl Words for ResilverKind {
     const WORDS: &'static [(&'static str, Self)] =
         &[("healing", Self::Healing), ("sequential", Self::Sequential)];
+}
+
+impl Words for Waves {
+    const WORDS: &'static [(&'static str, Self)] = &[("long", Self::Long), ("short", Self::Short)];
 }
 
 /// Most drives of a pool here.
@@ -261,6 +269,15 @@ impl Table for Zfs {
             &mut self.throttle_slots,
         );
         f.value(
+            choice::<Waves>(
+                "throttle_waves",
+                "How the throttle scrambles the order of blocks: in long waves, as on drives that follow a stream of \
+                 writes without loss; or in short ones, as on drives that take 50 us or more for each command.",
+            )
+            .default("\"long\"", "measured; see docs/zfs.md"),
+            &mut self.throttle_waves,
+        );
+        f.value(
             size(
                 "prefetch",
                 "The most that a stream of reads is read ahead of its host; 0 B for none.",
@@ -325,6 +342,14 @@ impl Table for Zfs {
             )
             .default("\"0 ns\"", "as block_issue"),
             &mut self.block_completion_ns,
+        );
+        f.value(
+            cost(
+                "block_read",
+                "Time of a thread for each block that is read for a host, or ahead of it, before drives' queues have it.",
+            )
+            .default("\"0 ns\"", "reads are queued at once"),
+            &mut self.block_read_ns,
         );
         f.value(
             flag(
