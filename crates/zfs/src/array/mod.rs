@@ -207,7 +207,8 @@ impl ZfsArray {
     /// accounted for: nothing may be written afterwards. For comparisons with real pools.
     #[doc(hidden)]
     pub fn read_from_places(&mut self, places: &[u64]) {
-        let blocks = places.iter().map(|offset| crate::block::Block::at_place((0, *offset))).collect();
+        let blocks =
+            places.iter().map(|offset| crate::block::Block::at_place((0, *offset))).collect();
         self.space.volumes[0].set_blocks(blocks);
     }
 

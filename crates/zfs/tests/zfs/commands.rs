@@ -6,8 +6,8 @@
 use strewn_array::{Array, Direction};
 use strewn_zfs::{PipelineCosts, Waves, ZfsConfig};
 
-use crate::recording;
 use crate::machine::{Machine, SECTORS_A_BLOCK, raid_z2};
+use crate::recording;
 use crate::volumes::SplitMix;
 
 const MIB: u64 = 1 << 20;
@@ -102,7 +102,9 @@ fn a_cold_read_of_a_real_volume_takes_as_many_commands() {
 fn threads_decide_how_many_commands_there_are_only_if_drives_are_as_fast() {
     let measured = PipelineCosts { issue_ns: 17_600, completion_ns: 27_000, read_ns: 0 };
     let slower = PipelineCosts { completion_ns: 30_000, ..measured };
-    let written = |command_ns, pipeline| passes(command_ns, pipeline, Waves::Long).map(|(written, ..)| written);
+    let written = |command_ns, pipeline| {
+        passes(command_ns, pipeline, Waves::Long).map(|(written, ..)| written)
+    };
     for written in written(0, PipelineCosts::default()) {
         assert!((0.4..0.5).contains(&written), "{written:.2} without threads");
     }
