@@ -131,8 +131,8 @@ impl ZfsConfig {
     }
 }
 
-/// Time of a thread for each block that is read or that a transaction group writes. A pool has one thread of each kind here, as OpenZFS has in
-/// user space on two cores; with more threads, each block costs them a part of it.
+/// Time of a thread for each block that is read or that a transaction group writes. A pool has one thread of each kind
+/// here, as OpenZFS has in user space on two cores; with more threads, each block costs them a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PipelineCosts {
     /// Allocation, parity and queueing of a block, before drives' queues have it (`z_wr_iss`), in nanoseconds. 0 queues

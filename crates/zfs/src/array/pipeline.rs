@@ -1,8 +1,8 @@
 //! Threads that blocks pass on their way to drives' queues and back.
 //!
-//! `zio.c` of OpenZFS: `zio_taskqs`, `zio_dva_allocate`, `zio_interrupt`; `dmu_zfetch_run` for reads. A thread takes one block after the other, so
-//! blocks come to the queues one by one. A drive that is idle gets the first alone, which it would get with others if
-//! they came at once.
+//! `zio.c` of OpenZFS: `zio_taskqs`, `zio_dva_allocate`, `zio_interrupt`; `dmu_zfetch_run` for reads. A thread takes
+//! one block after the other, so blocks come to the queues one by one. A drive that is idle gets the first alone,
+//! which it would get with others if they came at once.
 
 use std::collections::VecDeque;
 
