@@ -196,7 +196,8 @@ impl Drives {
         self.finish_if_done(id);
     }
 
-    /// Somebody waits for a block that is read ahead, if it is.
+    /// Somebody waits for a block that is read ahead, if it is. Its drives go on with their next commands, not at once
+    /// (`vdev_queue_change_io_priority` issues nothing), so that others that are waited for meanwhile can join it.
     pub fn hurry(&mut self, now_ns: u64, key: u64) {
         let Some(id) = self.prefetches.remove(&key) else { return };
         for drive in self.of_vdev(self.block(id).vdev) {

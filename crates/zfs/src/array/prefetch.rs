@@ -157,21 +157,24 @@ impl Stream {
         }
         *distance = (*distance).min(most_bytes);
         self.is_late = false;
-        let in_blocks = |bytes: u64| (bytes / u64::from(block_bytes)) as u32;
-        let from = self.data.to.max(self.next);
-        let data = from..from.max((self.next + in_blocks(*distance)).min(blocks));
-
         let distance = &mut self.indirect.distance_bytes;
         *distance = if *distance < read_bytes { read_bytes } else { *distance * 2 };
         *distance = (*distance).min(2 * most_bytes);
-        let from = self.indirect.to.max(data.end);
-        let indirect = from..from.max((data.end + in_blocks(*distance)).min(blocks));
+
+        let not_yet = |ahead: Ahead, behind: u32| {
+            let from = ahead.to.max(behind);
+            let distance = (ahead.distance_bytes / u64::from(block_bytes)) as u32;
+            from..from.max((behind + distance).min(blocks))
+        };
+        let mut data = not_yet(self.data, self.next);
+        let indirect = not_yet(self.indirect, data.end);
         self.indirect.to = indirect.end;
-        // As long as its host finds everything in memory, the stream reads no data.
-        if !self.has_missed {
-            return ReadAhead { data: 0..0, indirect: above(indirect) };
+        if self.has_missed {
+            self.data.to = data.end;
+        } else {
+            // As long as its host finds everything in memory, the stream reads no data.
+            data = 0..0;
         }
-        self.data.to = data.end;
         ReadAhead { data, indirect: above(indirect) }
     }
 }
