@@ -23,6 +23,7 @@ impl Volumes {
         self.between_consistency_points()?;
         self.release_abandoned_areas();
         self.aggregate.begin(expected_blocks)?;
+        self.begin_metadata();
         self.phase = Phase::Open;
         Ok(())
     }
@@ -410,7 +411,7 @@ impl Volumes {
     ///
     /// # Errors
     /// Outside a consistency point; if it is finished already; [`VolumeError::OutOfSpace`] if there is no room for
-    /// changed pages: then the consistency point can only be abandoned.
+    /// changed pages, or too little would be left to free blocks: then the consistency point can only be abandoned.
     pub fn finish(&mut self) -> Result<Vec<Tetris<BlockSource>>, VolumeError> {
         self.in_consistency_point()?;
         self.phase = Phase::Finished;

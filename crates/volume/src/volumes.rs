@@ -168,9 +168,10 @@ impl Volumes {
     ///
     /// # Errors
     /// During a consistency point; if `blocks` is 0 or more than 2^40, or the system does not provide the memory for a
-    /// bit for each of them.
+    /// bit for each of them; [`VolumeError::OutOfSpace`] if a persistent store has no room for its maps.
     pub fn create_volume(&mut self, blocks: u64) -> Result<VolumeId, VolumeError> {
         self.between_consistency_points()?;
+        self.room_for_creation()?;
         check_blocks(blocks)?;
         let container = Container::new(0, blocks)?;
         Ok(self.insert(Volume::new(container)))
@@ -190,6 +191,7 @@ impl Volumes {
         blocks: u64,
     ) -> Result<VolumeId, VolumeError> {
         self.between_consistency_points()?;
+        self.room_for_creation()?;
         check_blocks(blocks)?;
         let parent = self.volume_mut(volume)?;
         let first_number = parent.container.end();
@@ -243,9 +245,11 @@ impl Volumes {
     /// Takes a snapshot of the volume as of the last commit. O(1).
     ///
     /// # Errors
-    /// During a consistency point; if there is no such volume; after 4,194,303 snapshots of it.
+    /// During a consistency point; if there is no such volume; after 4,194,303 snapshots of it;
+    /// [`VolumeError::OutOfSpace`] if a persistent store has no room for its maps.
     pub fn snapshot(&mut self, id: VolumeId) -> Result<SnapshotId, VolumeError> {
         self.between_consistency_points()?;
+        self.room_for_creation()?;
         let volume = self.volume_mut(id)?;
         if volume.snapshots.time() >= LATEST_TIME {
             return Err(VolumeError::TooManySnapshots(id));
@@ -253,7 +257,7 @@ impl Volumes {
         let (files, mapped) = (volume.files.clone(), volume.mapped);
         let snapshot = volume.snapshots.take(Snapshot { files, mapped, clones: 0, deletion: 0 });
         if let Some(metadata) = &mut self.metadata {
-            metadata.snapshot_changed(id, snapshot);
+            metadata.snapshot_created(id, snapshot);
         }
         Ok(snapshot)
     }

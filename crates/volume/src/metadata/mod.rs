@@ -22,7 +22,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strewn_alloc::{Aggregate, GroupIndex};
+use strewn_alloc::{Aggregate, GroupIndex, OutOfSpace};
 use strewn_raid::{ParityGroup, Vbn};
 
 use self::array::PageArray;
@@ -47,6 +47,10 @@ const LEAST_RESERVE: u64 = 32;
 /// The share of the aggregate that is kept otherwise. Container maps and trees take 20 bytes a block, with nodes half
 /// used a hundredth of the data, and all of them may change at once.
 const RESERVE_SHARE: u64 = 32;
+/// Blocks beyond those of all pages: levels, lists and free maps that a consistency point adds which frees blocks.
+const SLACK: u64 = 8;
+/// Pages that a new volume or snapshot adds: its record, and one that leads to it.
+const PAGES_OF_CREATION: u64 = 2;
 
 /// Where the metadata of a persistent store lie, and what has changed in them.
 #[derive(Debug, Default)]
@@ -65,6 +69,12 @@ pub(crate) struct Metadata {
     placement: Option<Placement>,
     /// The root of the last commit.
     root: Option<Root>,
+    /// Pages as of the last commit.
+    committed_pages: u64,
+    /// Volumes and snapshots made since the last commit.
+    created: u64,
+    /// Blocks that were too few to write every page anew when the open consistency point began.
+    lacking_at_begin: u64,
     /// What the next root carries for the application.
     application: [u8; APPLICATION_BYTES],
 }
@@ -140,6 +150,11 @@ impl Metadata {
         shared.into_iter().chain(of_volumes)
     }
 
+    /// How many pages there are.
+    fn page_count(&self) -> u64 {
+        self.arrays().map(|(_, _, array)| array.len()).sum()
+    }
+
     /// All pages, with the blocks that hold them.
     pub(crate) fn pages(&self) -> impl Iterator<Item = (PageName, Vbn)> {
         self.arrays().flat_map(|(kind, volume, array)| {
@@ -155,7 +170,13 @@ impl Metadata {
     }
 
     pub(crate) fn volume_created(&mut self, id: VolumeId) {
+        self.created += 1;
         self.of_volumes.insert(id, VolumePages::default());
+    }
+
+    pub(crate) fn snapshot_created(&mut self, id: VolumeId, snapshot: SnapshotId) {
+        self.created += 1;
+        self.snapshot_changed(id, snapshot);
     }
 
     pub(crate) fn snapshot_changed(&mut self, id: VolumeId, snapshot: SnapshotId) {
@@ -313,17 +334,47 @@ impl Volumes {
 
     /// Blocks that hold metadata.
     pub(crate) fn metadata_blocks(&self) -> u64 {
-        let arrays = self.metadata.iter().flat_map(|metadata| metadata.arrays());
-        arrays.map(|(_, _, array)| array.len()).sum()
+        self.metadata.as_ref().map_or(0, |metadata| metadata.page_count())
     }
 
-    /// Free blocks that only metadata may take. A commit may delay the frees of as many blocks as it allocates for
-    /// them.
+    /// Free blocks that only metadata may take: for all pages, which a consistency point that frees blocks may change,
+    /// and for the old places of as many, the frees of which its commit may delay.
     pub(crate) fn metadata_reserve(&self) -> u64 {
-        let total = self.aggregate.total_blocks();
-        let delayed = self.aggregate.options().delayed_frees;
-        let reserve = (total / RESERVE_SHARE).max(LEAST_RESERVE) + delayed;
-        self.metadata.as_ref().map_or(0, |_| reserve)
+        let Some(metadata) = &self.metadata else { return 0 };
+        let share = self.aggregate.total_blocks() / RESERVE_SHARE;
+        let all_pages = metadata.committed_pages + SLACK;
+        share.max(LEAST_RESERVE).max(all_pages) + self.aggregate.options().delayed_frees
+    }
+
+    /// Refuses a new volume or snapshot whose pages would leave too little to free blocks: no consistency point that is
+    /// abandoned takes it back.
+    pub(crate) fn room_for_creation(&self) -> Result<(), VolumeError> {
+        let Some(metadata) = &self.metadata else { return Ok(()) };
+        let created = PAGES_OF_CREATION * (metadata.created + 1);
+        let room = self.room_with(metadata.committed_pages + created);
+        if room.needed > room.free { Err(room.into()) } else { Ok(()) }
+    }
+
+    /// What the store needs to write each of `pages` anew, which freeing blocks may take, and what it has. Blocks that
+    /// are freed count, as a commit delays no more frees than it may.
+    fn room_with(&self, pages: u64) -> OutOfSpace {
+        let counts = self.aggregate.counts();
+        let free = counts.free + counts.freed_at_commit + counts.held_back;
+        OutOfSpace {
+            needed: pages + SLACK + self.aggregate.options().delayed_frees,
+            free: free.saturating_sub(self.reserved),
+        }
+    }
+
+    /// A consistency point begins.
+    pub(crate) fn begin_metadata(&mut self) {
+        let Some(pages) = self.metadata.as_ref().map(|metadata| metadata.committed_pages) else {
+            return;
+        };
+        let room = self.room_with(pages);
+        if let Some(metadata) = &mut self.metadata {
+            metadata.lacking_at_begin = room.needed.saturating_sub(room.free);
+        }
     }
 
     /// The consistency point is committed; `files` are those of each volume before it.
@@ -334,6 +385,8 @@ impl Volumes {
             volume.container.forget_changes();
         }
         metadata.changed.clear();
+        metadata.created = 0;
+        metadata.committed_pages = metadata.page_count();
         metadata.delayed_list = placement.delayed_list;
         for (id, record) in placement.records {
             metadata.of_volumes.entry(id).or_default().record = record;

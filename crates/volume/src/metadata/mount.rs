@@ -130,6 +130,7 @@ impl Volumes {
             aggregate.add_group(*group)?;
         }
         metadata.root = Some(root.clone());
+        metadata.committed_pages = metadata.page_count();
         mount.jobs.sort_by_key(|(number, _)| *number);
         let last_job = mount.jobs.last().map_or(0, |(number, _)| *number);
         Ok(Self {

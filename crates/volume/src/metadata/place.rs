@@ -92,7 +92,15 @@ impl Metadata {
         volumes.aggregate.expect_more(placement.pending.len() as u64 + 8);
         let placed = self.place_until_nothing_changes(volumes, &mut placement);
         self.placement = Some(placement);
-        placed
+        placed?;
+        // What cannot be taken back must be committed, and is bounded where it is made.
+        let can_be_abandoned = volumes.volumes.values().any(|volume| volume.undo.is_some());
+        let room = volumes.room_with(self.page_count());
+        let lacking = room.needed.saturating_sub(room.free);
+        if can_be_abandoned && lacking > self.lacking_at_begin {
+            return Err(room.into());
+        }
+        Ok(())
     }
 
     fn place_until_nothing_changes(

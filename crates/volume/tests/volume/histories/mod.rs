@@ -105,8 +105,22 @@ impl Modelled {
         self.model.volumes.values_mut().for_each(|volume| volume.fresh.clear());
     }
 
+    /// Whether a refusal of a new volume or snapshot is of a persistent store that is full but for its metadata.
+    fn is_full(&self, refused: &VolumeError) -> bool {
+        let VolumeError::OutOfSpace(refused) = refused else { return false };
+        let space = self.volumes.space();
+        let snapshots = self.model.volumes.values().map(|volume| 1 + volume.snapshots.len() as u64);
+        let kept = space.metadata_reserve + 2 * (1 + snapshots.sum::<u64>());
+        self.storage.is_some()
+            && refused.free == space.free + space.pending_free - space.reserved
+            && (refused.free..=kept).contains(&(refused.needed - 1))
+    }
+
     fn create_volume(&mut self, blocks: u64) {
-        let id = self.volumes.create_volume(blocks).unwrap();
+        let id = match self.volumes.create_volume(blocks) {
+            Ok(id) => id,
+            Err(refused) => return assert!(self.is_full(&refused), "{refused}"),
+        };
         assert!(self.model.volumes.insert(id, model::Volume::default()).is_none());
     }
 
@@ -366,7 +380,10 @@ impl Modelled {
     }
 
     fn snapshot_now(&mut self, volume: VolumeId) {
-        let snapshot = self.volumes.snapshot(volume).unwrap();
+        let snapshot = match self.volumes.snapshot(volume) {
+            Ok(snapshot) => snapshot,
+            Err(refused) => return assert!(self.is_full(&refused), "{refused}"),
+        };
         let of = self.model.volumes.get_mut(&volume).unwrap();
         assert!(of.snapshots.insert(snapshot, of.files.clone()).is_none());
     }
@@ -430,7 +447,13 @@ impl Modelled {
                 let Some((volume, snapshot)) = self.snapshot(volume, snapshot) else {
                     return Ok(());
                 };
-                let clone = self.volumes.clone_volume(volume, snapshot, *blocks).unwrap();
+                let clone = match self.volumes.clone_volume(volume, snapshot, *blocks) {
+                    Ok(clone) => clone,
+                    Err(refused) => {
+                        prop_assert!(self.is_full(&refused), "{}", refused);
+                        return Ok(());
+                    }
+                };
                 let files = self.model.volumes[&volume].snapshots[&snapshot].clone();
                 let origin = Some((volume, snapshot));
                 let clone_model = model::Volume { files, origin, ..Default::default() };

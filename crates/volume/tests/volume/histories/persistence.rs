@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use strewn_alloc::{Aggregate, AggregateOptions, Tetris};
 use strewn_raid::{Parity, ParityGroup, Vbn};
-use strewn_volume::{BlockSource, Fbn, METADATA_BYTES, Root, VolumeError, Volumes};
+use strewn_volume::{
+    BlockSource, Fbn, FileId, METADATA_BYTES, Root, SnapshotId, VolumeError, VolumeId, Volumes,
+};
 
 /// Blocks of metadata, and the root.
 pub struct Storage {
@@ -117,12 +119,23 @@ fn store(stripes: u64) -> (Volumes, Storage) {
 
 /// Finishes, writes and commits. Returns the pages of metadata written.
 fn commit(volumes: &mut Volumes, storage: &mut Storage) -> u64 {
-    let plan = volumes.finish().unwrap();
+    try_commit(volumes, storage).unwrap()
+}
+
+/// Abandons the consistency point if it cannot be finished.
+fn try_commit(volumes: &mut Volumes, storage: &mut Storage) -> Result<u64, VolumeError> {
+    let plan = match volumes.finish() {
+        Ok(plan) => plan,
+        Err(refused) => {
+            volumes.abandon().unwrap();
+            return Err(refused);
+        }
+    };
     let pages = volumes.metadata_pages();
     storage.write(volumes, &plan);
     storage.write_root(volumes);
     volumes.commit().unwrap();
-    pages
+    Ok(pages)
 }
 
 fn fbns(range: impl Iterator<Item = u64>) -> Vec<Fbn> {
@@ -212,4 +225,100 @@ fn a_full_store_can_free_blocks() {
     mounted.begin(900).unwrap();
     mounted.write_all(volume, file, &fbns(0..900)).unwrap();
     commit(&mut mounted, &mut storage);
+}
+
+/// 256 blocks in two groups, with a volume that has an empty file.
+fn small_store(delayed_frees: u64) -> (Volumes, Storage, VolumeId, FileId) {
+    let groups = [125, 3].map(|stripes| ParityGroup::new(Parity::RaidDp, 2, stripes).unwrap());
+    let options = AggregateOptions { delayed_frees, ..AggregateOptions::default() };
+    let mut volumes = Volumes::persistent(Aggregate::new(groups, options).unwrap()).unwrap();
+    let mut storage = Storage::new(groups.into(), options);
+    let volume = volumes.create_volume(1_000).unwrap();
+    volumes.begin(0).unwrap();
+    let file = volumes.create_file(volume).unwrap();
+    commit(&mut volumes, &mut storage);
+    (volumes, storage, volume, file)
+}
+
+/// Destroys all volumes, and whatever is on the way to that must succeed.
+fn empty(volumes: &mut Volumes, storage: &mut Storage) {
+    for volume in volumes.ids().collect::<Vec<_>>().into_iter().rev() {
+        volumes.destroy_volume(volume).unwrap();
+        while volumes.background_step(1_000).unwrap() > 0 {}
+    }
+    for _ in 0..2 {
+        volumes.begin(0).unwrap();
+        commit(volumes, storage);
+    }
+    let space = volumes.space();
+    assert_eq!(space.free + space.pending_free + space.metadata, space.total);
+}
+
+#[test]
+fn regression_a_store_filled_with_scattered_blocks_can_be_emptied() {
+    for (delayed_frees, has_snapshots) in (0..80).map(|case| (case / 2, case % 2 == 1)) {
+        let (mut volumes, mut storage, volume, file) = small_store(delayed_frees);
+        // Blocks far apart have nodes of their own, so that their metadata take more than the reserve.
+        for count in (0..=62).rev() {
+            if has_snapshots {
+                volumes.snapshot(volume).unwrap();
+            }
+            volumes.begin(0).unwrap();
+            volumes.write_all(volume, file, &fbns((1..=count).map(|fbn| fbn * 100_003))).unwrap();
+            let space = volumes.space();
+            let most = space.free - space.metadata_reserve;
+            volumes.write_all(volume, file, &fbns(200..200 + most)).unwrap();
+            if try_commit(&mut volumes, &mut storage).is_ok() {
+                break;
+            }
+        }
+        assert!(volumes.space().active > 100, "{:?}", volumes.space());
+        // Whatever small is made is refused or leaves enough, and what changes nothing uses nothing up.
+        for _ in 0..5 {
+            volumes.begin(0).unwrap();
+            volumes.create_file(volume).unwrap();
+            let _ = try_commit(&mut volumes, &mut storage);
+            let _ = volumes.create_volume(1);
+        }
+        for _ in 0..50 {
+            volumes.begin(0).unwrap();
+            commit(&mut volumes, &mut storage);
+        }
+        empty(&mut volumes, &mut storage);
+    }
+}
+
+#[test]
+fn regression_a_store_full_of_volumes_and_snapshots_can_be_emptied() {
+    for commits in [false, true] {
+        let (mut volumes, mut storage, volume, file) = small_store(3);
+        volumes.begin(100).unwrap();
+        volumes.write_all(volume, file, &fbns(0..100)).unwrap();
+        commit(&mut volumes, &mut storage);
+        let mut made = 0;
+        let refused = loop {
+            let created = match made % 3 {
+                0 => volumes.create_volume(10).map(drop),
+                1 => volumes.snapshot(volume).map(drop),
+                _ => volumes.clone_volume(volume, SnapshotId(1), 10).map(drop),
+            };
+            if let Err(refused) = created {
+                break refused;
+            }
+            made += 1;
+            assert!(made < 10_000, "nothing is refused");
+            if commits {
+                volumes.begin(0).unwrap();
+                commit(&mut volumes, &mut storage);
+            }
+        };
+        assert!(matches!(refused, VolumeError::OutOfSpace(_)), "{refused}");
+        assert!(made > 20, "{made} made");
+        volumes.begin(0).unwrap();
+        commit(&mut volumes, &mut storage);
+        let mut mounted = storage.mount().unwrap();
+        check_same(&mounted, &volumes).unwrap();
+        // Clones, then what they are clones of.
+        empty(&mut mounted, &mut storage);
+    }
 }
