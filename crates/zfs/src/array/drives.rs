@@ -1,6 +1,8 @@
 //! Reads and writes of blocks as commands to drives.
 
 mod redundancy;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::ops::Range;
