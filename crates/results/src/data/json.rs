@@ -29,6 +29,9 @@ pub enum ResultsError {
     /// JSON has no such numbers.
     #[error("results hold a figure that is infinite or not a number")]
     NotFinite,
+    /// Figures are found by the names of arrays.
+    #[error("results hold the array \"{0}\" twice")]
+    ArrayTwice(String),
     /// The destination refused the text.
     #[error("results could not be written")]
     Write(#[from] std::io::Error),

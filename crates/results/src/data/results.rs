@@ -17,7 +17,7 @@ use crate::data::quantity;
 use crate::data::redundancy::{REBUILD_NOTE, RESILVER_NOTE};
 use crate::data::workload::{HostLoad, LimitedOperations, RateLimit, Workload};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 /// Version of the layout of `results.json` that this crate writes, and the only one it reads.
@@ -230,10 +230,15 @@ impl Results {
     /// # Errors
     ///
     /// [`ResultsError::Schema`] for another schema than [`SCHEMA`], [`ResultsError::Json`] for text
-    /// that is not JSON or lacks a field.
+    /// that is not JSON or lacks a field, [`ResultsError::ArrayTwice`] if two arrays have one name.
     pub fn from_json(text: &str) -> Result<Self, ResultsError> {
         check_schema(text, "results", SCHEMA)?;
-        Ok(serde_json::from_str(text)?)
+        let results: Self = serde_json::from_str(text)?;
+        let mut names = HashSet::new();
+        match results.arrays.iter().find(|array| !names.insert(&array.name)) {
+            Some(twice) => Err(ResultsError::ArrayTwice(twice.name.clone())),
+            None => Ok(results),
+        }
     }
 
     /// Returns the same results with no wall time, for comparing two runs.

@@ -89,6 +89,15 @@ fn another_schema_is_refused_by_its_number() {
 }
 
 #[test]
+fn regression_an_array_that_is_there_twice_is_refused() {
+    let mut results = fixture::results();
+    results.arrays.push(results.arrays[0].clone());
+    let error = Results::from_json(&results.to_json_string().unwrap()).unwrap_err();
+    let expected = format!("results hold the array \"{}\" twice", results.arrays[0].name);
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
 fn errors_give_the_line() {
     let text = fixture::results().to_json_string().unwrap();
     let text = text.replace("\"host_ops\"", "\"host_opps\"");
