@@ -411,7 +411,8 @@ impl Volumes {
     ///
     /// # Errors
     /// Outside a consistency point; if it is finished already; [`VolumeError::OutOfSpace`] if there is no room for
-    /// changed pages, or too little would be left to free blocks: then the consistency point can only be abandoned.
+    /// changed pages, or too little would be left to free blocks, where those that are freed count as free: then the
+    /// consistency point can only be abandoned.
     pub fn finish(&mut self) -> Result<Vec<Tetris<BlockSource>>, VolumeError> {
         self.in_consistency_point()?;
         self.phase = Phase::Finished;

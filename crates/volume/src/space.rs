@@ -29,8 +29,9 @@ pub struct Space {
     pub free: u64,
     /// The free blocks that are reserved for volumes.
     pub reserved: u64,
-    /// The free blocks that a persistent store keeps for its maps, so that blocks can be freed when it is full. It can
-    /// write `free - reserved - metadata_reserve` blocks.
+    /// The free blocks that a persistent store keeps for its maps, so that blocks can be freed when it is full. At most
+    /// `free - reserved - metadata_reserve` blocks can be written, fewer if they are so far apart that their maps take
+    /// more than is kept: [`Volumes::finish`] says so.
     pub metadata_reserve: u64,
 }
 
@@ -113,12 +114,13 @@ impl Volumes {
     ///
     /// # Errors
     /// During a consistency point; if there is no such volume; [`VolumeError::OutOfSpace`] if fewer are free and not
-    /// reserved for others. The earlier reservation then stands.
+    /// reserved for others, unless the earlier reservation is no smaller. The earlier reservation then stands.
     pub fn reserve(&mut self, volume: VolumeId, blocks: u64) -> Result<(), VolumeError> {
         self.between_consistency_points()?;
-        let others = self.reserved - self.volume(volume)?.reserved;
+        let own = self.volume(volume)?.reserved;
+        let others = self.reserved - own;
         let free = self.free_beyond(others);
-        if blocks > free {
+        if blocks > free && blocks > own {
             return Err(OutOfSpace { needed: blocks, free }.into());
         }
         self.volume_mut(volume)?.reserved = blocks;

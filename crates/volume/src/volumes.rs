@@ -183,7 +183,7 @@ impl Volumes {
     ///
     /// # Errors
     /// During a consistency point; if there is no such snapshot; as [`create_volume`](Self::create_volume) because of
-    /// `blocks`.
+    /// `blocks` and of room.
     pub fn clone_volume(
         &mut self,
         volume: VolumeId,

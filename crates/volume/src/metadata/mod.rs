@@ -43,14 +43,16 @@ pub use root::{APPLICATION_BYTES, Root};
 /// Entries of a page of a container map.
 pub(crate) const CONTAINER_ENTRIES: u64 = ENTRIES;
 /// The fewest free blocks kept for metadata: what a consistency point writes that changes little.
-const LEAST_RESERVE: u64 = 32;
+const LEAST_RESERVE: u64 = 64;
 /// The share of the aggregate that is kept otherwise. Container maps and trees take 20 bytes a block, with nodes half
 /// used a hundredth of the data, and all of them may change at once.
 const RESERVE_SHARE: u64 = 32;
-/// Blocks beyond those of all pages: levels, lists and free maps that a consistency point adds which frees blocks.
-const SLACK: u64 = 8;
-/// Pages that a new volume or snapshot adds: its record, and one that leads to it.
-const PAGES_OF_CREATION: u64 = 2;
+/// Blocks beyond those of all pages that a consistency point leaves which writes blocks. Others may take half of them:
+/// freeing a few blocks can take more pages than it frees blocks.
+const SLACK: u64 = 16;
+/// Blocks that a new volume or snapshot may take: for its record and the page that leads to it, which are written once
+/// and then anew.
+const BLOCKS_OF_CREATION: u64 = 4;
 
 /// Where the metadata of a persistent store lie, and what has changed in them.
 #[derive(Debug, Default)]
@@ -153,6 +155,11 @@ impl Metadata {
     /// How many pages there are.
     fn page_count(&self) -> u64 {
         self.arrays().map(|(_, _, array)| array.len()).sum()
+    }
+
+    /// What all pages take, with those of what was made since the last commit.
+    fn blocks_of_all_pages(&self) -> u64 {
+        self.committed_pages + BLOCKS_OF_CREATION * self.created
     }
 
     /// All pages, with the blocks that hold them.
@@ -342,17 +349,25 @@ impl Volumes {
     pub(crate) fn metadata_reserve(&self) -> u64 {
         let Some(metadata) = &self.metadata else { return 0 };
         let share = self.aggregate.total_blocks() / RESERVE_SHARE;
-        let all_pages = metadata.committed_pages + SLACK;
-        share.max(LEAST_RESERVE).max(all_pages) + self.aggregate.options().delayed_frees
+        let all_pages = metadata.blocks_of_all_pages() + SLACK;
+        let delayed_frees = self.aggregate.options().delayed_frees;
+        share.max(LEAST_RESERVE).max(all_pages).saturating_add(delayed_frees)
     }
 
     /// Refuses a new volume or snapshot whose pages would leave too little to free blocks: no consistency point that is
     /// abandoned takes it back.
     pub(crate) fn room_for_creation(&self) -> Result<(), VolumeError> {
         let Some(metadata) = &self.metadata else { return Ok(()) };
-        let created = PAGES_OF_CREATION * (metadata.created + 1);
-        let room = self.room_with(metadata.committed_pages + created);
-        if room.needed > room.free { Err(room.into()) } else { Ok(()) }
+        let pages = metadata.blocks_of_all_pages() + BLOCKS_OF_CREATION;
+        // What is freed meanwhile can be allocated only after the commit that has to write them.
+        let now = OutOfSpace { needed: pages + SLACK, free: self.aggregate.free_blocks() };
+        let free = now.free.saturating_sub(self.reserved);
+        for room in [OutOfSpace { free, ..now }, self.room_with(pages)] {
+            if room.needed > room.free {
+                return Err(room.into());
+            }
+        }
+        Ok(())
     }
 
     /// What the store needs to write each of `pages` anew, which freeing blocks may take, and what it has. Blocks that
@@ -361,14 +376,15 @@ impl Volumes {
         let counts = self.aggregate.counts();
         let free = counts.free + counts.freed_at_commit + counts.held_back;
         OutOfSpace {
-            needed: pages + SLACK + self.aggregate.options().delayed_frees,
+            needed: (pages + SLACK).saturating_add(self.aggregate.options().delayed_frees),
             free: free.saturating_sub(self.reserved),
         }
     }
 
     /// A consistency point begins.
     pub(crate) fn begin_metadata(&mut self) {
-        let Some(pages) = self.metadata.as_ref().map(|metadata| metadata.committed_pages) else {
+        let Some(pages) = self.metadata.as_ref().map(|metadata| metadata.blocks_of_all_pages())
+        else {
             return;
         };
         let room = self.room_with(pages);

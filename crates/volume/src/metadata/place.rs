@@ -10,7 +10,7 @@ use super::page::{
     CONTAINER_ENTRIES, FANOUT, PAGE_WORDS, Page, PageKind, PageName, PagePointer, SNAPSHOT_RECORDS,
 };
 use super::root::Root;
-use super::{Metadata, free_map_page_of, free_map_pages, page_of_nodes, page_of_volume};
+use super::{Metadata, SLACK, free_map_page_of, free_map_pages, page_of_nodes, page_of_volume};
 use crate::container::free_owned_block;
 use crate::error::VolumeError;
 use crate::names::{BlockSource, MetadataPage, VolumeId};
@@ -94,10 +94,13 @@ impl Metadata {
         self.placement = Some(placement);
         placed?;
         // What cannot be taken back must be committed, and is bounded where it is made.
-        let can_be_abandoned = volumes.volumes.values().any(|volume| volume.undo.is_some());
+        let mut changed = volumes.volumes.values().filter_map(|volume| volume.undo.as_ref());
+        let can_be_abandoned = changed.clone().next().is_some();
+        let writes = changed.any(|undo| !undo.written.is_empty());
         let room = volumes.room_with(self.page_count());
         let lacking = room.needed.saturating_sub(room.free);
-        if can_be_abandoned && lacking > self.lacking_at_begin {
+        let may_lack = if writes { 0 } else { SLACK / 2 };
+        if can_be_abandoned && lacking > self.lacking_at_begin.max(may_lack) {
             return Err(room.into());
         }
         Ok(())

@@ -240,11 +240,31 @@ fn small_store(delayed_frees: u64) -> (Volumes, Storage, VolumeId, FileId) {
     (volumes, storage, volume, file)
 }
 
-/// Destroys all volumes, and whatever is on the way to that must succeed.
-fn empty(volumes: &mut Volumes, storage: &mut Storage) {
-    for volume in volumes.ids().collect::<Vec<_>>().into_iter().rev() {
+/// Destroys all volumes, and whatever is on the way to that must succeed: with a file that is deleted first, or in small
+/// steps, or all at once.
+fn empty(volumes: &mut Volumes, storage: &mut Storage, way: u64) {
+    let ids: Vec<VolumeId> = volumes.ids().collect();
+    for volume in ids.into_iter().rev() {
+        if way % 3 == 0 {
+            for snapshot in volumes.snapshots(volume).unwrap().collect::<Vec<_>>() {
+                volumes.delete_snapshot(volume, snapshot).unwrap();
+            }
+            while volumes.background_step(1_000).unwrap() > 0 {}
+            volumes.begin(0).unwrap();
+            commit(volumes, storage);
+            volumes.begin(0).unwrap();
+            let files: Vec<FileId> = volumes.image(volume).unwrap().files().collect();
+            for file in files {
+                volumes.delete_file(volume, file).unwrap();
+            }
+            commit(volumes, storage);
+        }
         volumes.destroy_volume(volume).unwrap();
-        while volumes.background_step(1_000).unwrap() > 0 {}
+        let steps = if way % 3 == 1 { 20 } else { 100_000 };
+        while volumes.background_step(steps).unwrap() > 0 {
+            volumes.begin(0).unwrap();
+            commit(volumes, storage);
+        }
     }
     for _ in 0..2 {
         volumes.begin(0).unwrap();
@@ -284,13 +304,14 @@ fn regression_a_store_filled_with_scattered_blocks_can_be_emptied() {
             volumes.begin(0).unwrap();
             commit(&mut volumes, &mut storage);
         }
-        empty(&mut volumes, &mut storage);
+        empty(&mut volumes, &mut storage, delayed_frees);
     }
 }
 
 #[test]
 fn regression_a_store_full_of_volumes_and_snapshots_can_be_emptied() {
-    for commits in [false, true] {
+    for case in 0..6 {
+        let commits = case % 2 == 1;
         let (mut volumes, mut storage, volume, file) = small_store(3);
         volumes.begin(100).unwrap();
         volumes.write_all(volume, file, &fbns(0..100)).unwrap();
@@ -319,6 +340,32 @@ fn regression_a_store_full_of_volumes_and_snapshots_can_be_emptied() {
         let mut mounted = storage.mount().unwrap();
         check_same(&mounted, &volumes).unwrap();
         // Clones, then what they are clones of.
-        empty(&mut mounted, &mut storage);
+        empty(&mut mounted, &mut storage, case);
     }
+}
+
+#[test]
+fn regression_what_is_freed_is_no_room_for_new_volumes_before_the_commit() {
+    let (mut volumes, mut storage, volume, file) = small_store(0);
+    volumes.begin(200).unwrap();
+    let space = volumes.space();
+    let most = space.free - space.metadata_reserve;
+    volumes.write_all(volume, file, &fbns(0..most)).unwrap();
+    commit(&mut volumes, &mut storage);
+    volumes.destroy_volume(volume).unwrap();
+    while volumes.background_step(1_000).unwrap() > 0 {}
+    while volumes.create_volume(10).is_ok() {}
+    volumes.begin(0).unwrap();
+    commit(&mut volumes, &mut storage);
+    assert!(volumes.create_volume(10).is_ok(), "there is room now");
+    // Nor is what new volumes need there for reservations.
+    let (mut volumes, mut storage, volume, _) = small_store(0);
+    (0..40).for_each(|_| drop(volumes.create_volume(10).unwrap()));
+    let space = volumes.space();
+    volumes.reserve(volume, space.free - space.metadata_reserve).unwrap();
+    volumes.begin(0).unwrap();
+    commit(&mut volumes, &mut storage);
+    // Less can be reserved at any time.
+    let reserved = volumes.space().reserved;
+    volumes.reserve(volume, reserved - 1).unwrap();
 }
