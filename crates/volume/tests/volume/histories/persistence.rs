@@ -240,8 +240,8 @@ fn small_store(delayed_frees: u64) -> (Volumes, Storage, VolumeId, FileId) {
     (volumes, storage, volume, file)
 }
 
-/// Destroys all volumes, and whatever is on the way to that must succeed: with a file that is deleted first, or in small
-/// steps, or all at once.
+/// Destroys all volumes, and whatever is on the way to that must succeed: after all files are deleted, in small steps,
+/// or all at once.
 fn empty(volumes: &mut Volumes, storage: &mut Storage, way: u64) {
     let ids: Vec<VolumeId> = volumes.ids().collect();
     for volume in ids.into_iter().rev() {
