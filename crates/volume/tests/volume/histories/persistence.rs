@@ -245,7 +245,7 @@ fn small_store(delayed_frees: u64) -> (Volumes, Storage, VolumeId, FileId) {
 fn empty(volumes: &mut Volumes, storage: &mut Storage, way: u64) {
     let ids: Vec<VolumeId> = volumes.ids().collect();
     for volume in ids.into_iter().rev() {
-        if way % 3 == 0 {
+        if way.is_multiple_of(3) {
             for snapshot in volumes.snapshots(volume).unwrap().collect::<Vec<_>>() {
                 volumes.delete_snapshot(volume, snapshot).unwrap();
             }
@@ -360,7 +360,9 @@ fn regression_what_is_freed_is_no_room_for_new_volumes_before_the_commit() {
     assert!(volumes.create_volume(10).is_ok(), "there is room now");
     // Nor is what new volumes need there for reservations.
     let (mut volumes, mut storage, volume, _) = small_store(0);
-    (0..40).for_each(|_| drop(volumes.create_volume(10).unwrap()));
+    for _ in 0..40 {
+        volumes.create_volume(10).unwrap();
+    }
     let space = volumes.space();
     volumes.reserve(volume, space.free - space.metadata_reserve).unwrap();
     volumes.begin(0).unwrap();
