@@ -360,14 +360,11 @@ impl Volumes {
         let Some(metadata) = &self.metadata else { return Ok(()) };
         let pages = metadata.blocks_of_all_pages() + BLOCKS_OF_CREATION;
         // What is freed meanwhile can be allocated only after the commit that has to write them.
-        let now = OutOfSpace { needed: pages + SLACK, free: self.aggregate.free_blocks() };
-        let free = now.free.saturating_sub(self.reserved);
-        for room in [OutOfSpace { free, ..now }, self.room_with(pages)] {
-            if room.needed > room.free {
-                return Err(room.into());
-            }
-        }
-        Ok(())
+        let free = self.aggregate.free_blocks().saturating_sub(self.reserved);
+        let now = OutOfSpace { needed: pages + SLACK, free };
+        let too_little =
+            [now, self.room_with(pages)].into_iter().find(|room| room.needed > room.free);
+        too_little.map_or(Ok(()), |room| Err(room.into()))
     }
 
     /// What the store needs to write each of `pages` anew, which freeing blocks may take, and what it has. Blocks that
